@@ -1,0 +1,31 @@
+"""Text → numbers, the same on every phone and in the cloud: the models' only inputs.
+
+Pure functions of the text: no vocabulary file, no state a caller can see. A change that moves any
+value raises FEATURE_VERSION, because weights trained on other features mean nothing.
+"""
+
+from __future__ import annotations
+
+from protocol.models.embedding import embed
+from protocol.models.pairs import PAIR_FEATURE_NAMES, dedup_features
+from protocol.models.queries import QUERY_FEATURE_NAMES, router_features
+from protocol.models.sizes import (
+    EMBEDDING,
+    FEATURE_VERSION,
+    HAND_FEATURES,
+    PAIR_FEATURES,
+    QUERY_FEATURES,
+)
+
+__all__ = [
+    "EMBEDDING",
+    "FEATURE_VERSION",
+    "HAND_FEATURES",
+    "PAIR_FEATURES",
+    "PAIR_FEATURE_NAMES",
+    "QUERY_FEATURES",
+    "QUERY_FEATURE_NAMES",
+    "dedup_features",
+    "embed",
+    "router_features",
+]

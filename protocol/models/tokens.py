@@ -1,0 +1,56 @@
+"""Text normalised and cut the same way for every feature."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+__all__ = ["MAX_TEXT", "Tokens", "tokens"]
+
+MAX_TEXT = 2_000
+"""Characters of a text that are looked at: bounds the cost of one feature vector."""
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+_PIECE = re.compile(rf"([{_CJK}]+)|([^\W_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*)")
+_CACHED_TEXTS = 256
+"""Texts whose cut is kept: deduplication compares one text with many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A text cut into runs of CJK characters and words of other scripts, each in order."""
+
+    text: str
+    """NFKC, case-folded, cut to MAX_TEXT characters."""
+    runs: tuple[str, ...]
+    words: tuple[str, ...]
+    units: tuple[str, ...]
+    """Single CJK characters and words as they come: the smallest pieces that carry meaning."""
+
+    @property
+    def cjk(self) -> int:
+        """Number of CJK characters."""
+        return sum(map(len, self.runs))
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def tokens(text: str) -> Tokens:
+    """Cut ``text``; equal texts give equal cuts, so the cache is invisible."""
+    folded = text[:MAX_TEXT]
+    if not folded.isascii():
+        folded = unicodedata.normalize("NFKC", folded)[:MAX_TEXT]
+    folded = folded.casefold()
+    runs: list[str] = []
+    words: list[str] = []
+    units: list[str] = []
+    for run, word in _PIECE.findall(folded):
+        if run:
+            runs.append(run)
+            units.extend(run)
+        else:
+            plain = word.replace("’", "'")
+            words.append(plain)
+            units.append(plain)
+    return Tokens(folded, tuple(runs), tuple(words), tuple(units))

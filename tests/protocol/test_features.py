@@ -1,0 +1,189 @@
+"""Text features: the same everywhere, and worth something."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from protocol.models.features import (
+    EMBEDDING,
+    PAIR_FEATURE_NAMES,
+    PAIR_FEATURES,
+    QUERY_FEATURE_NAMES,
+    QUERY_FEATURES,
+    dedup_features,
+    embed,
+    router_features,
+)
+
+TEXTS = (
+    "帮我把下周三去杭州的行程改到周四下午",
+    "Do you remember the restaurant I mentioned last time?",
+    "我叫林晓，住在 West Lake 边上, room 502！",
+    "",
+    "🎉🎉",
+    "ｆｕｌｌ　ｗｉｄｔｈ naïve café",
+)
+PRINT_DIGEST = """
+import hashlib
+from protocol.models.features import dedup_features, embed, router_features
+from tests.protocol.test_features import TEXTS
+digest = hashlib.sha256()
+for text in TEXTS:
+    digest.update(embed(text).tobytes() + router_features(text).tobytes())
+    for other in TEXTS:
+        digest.update(dedup_features(text, other).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def auc(scores: NDArray[np.float32], labels: NDArray[np.int64]) -> float:
+    """Chance that a positive scores above a negative, ties counting half."""
+    values, place = np.unique(scores, return_inverse=True)
+    positive = np.bincount(place[labels == 1], minlength=values.size)
+    negative = np.bincount(place[labels == 0], minlength=values.size)
+    below = np.cumsum(negative) - negative
+    return float((positive * (below + negative / 2)).sum() / positive.sum() / negative.sum())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_text_gives_finite_features_in_range(a: str, b: str) -> None:
+    vector = embed(a)
+    assert vector.shape == (EMBEDDING,)
+    assert vector.dtype == np.float32
+    assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-6) or not vector.any()
+    query = router_features(a)
+    assert query.shape == (QUERY_FEATURES,)
+    assert np.array_equal(query[:EMBEDDING], vector)
+    assert (query[EMBEDDING:] >= 0).all()
+    assert (query[EMBEDDING:] <= 1).all()
+    pair = dedup_features(a, b)
+    assert pair.shape == (PAIR_FEATURES,)
+    assert np.isfinite(pair).all()
+    assert (np.abs(pair) <= 1 + 1e-6).all()
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_features_do_not_depend_on_hash_randomisation(seed: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    out = subprocess.run(
+        [sys.executable, "-c", PRINT_DIGEST],
+        env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(root)},
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    digest = hashlib.sha256()
+    for text in TEXTS:
+        digest.update(embed(text).tobytes() + router_features(text).tobytes())
+        for other in TEXTS:
+            digest.update(dedup_features(text, other).tobytes())
+    assert out.stdout.strip() == digest.hexdigest()
+
+
+def test_a_caller_may_change_what_it_got() -> None:
+    embed(TEXTS[0])[:] = 0
+    assert embed(TEXTS[0]).any()
+
+
+def test_names_match_sizes() -> None:
+    assert len(QUERY_FEATURE_NAMES) == QUERY_FEATURES - EMBEDDING == 16
+    assert len(PAIR_FEATURE_NAMES) == PAIR_FEATURES == 24
+    assert len(set(PAIR_FEATURE_NAMES)) == 24
+
+
+def query_feature(name: str, text: str) -> float:
+    return float(router_features(text)[EMBEDDING + QUERY_FEATURE_NAMES.index(name)])
+
+
+@pytest.mark.parametrize(
+    ("name", "yes", "no"),
+    [
+        ("anaphora", "上次说的那家怎么样", "杭州有什么好吃"),
+        ("anaphora", "book it for two", "weather in Paris"),
+        ("time", "明天有会吗", "我喜欢辣吗"),
+        ("time", "what is on Monday", "what is my name"),
+        ("preference", "我喜欢吃什么", "明天几点开会"),
+        ("preference", "what food do I like", "my phone number"),
+        ("attribute", "我叫什么名字", "聊了什么"),
+        ("attribute", "what is my address", "tell me more"),
+        ("last_time", "上次提到的餐厅", "今天的餐厅"),
+        ("last_time", "the place we discussed", "a place to eat"),
+        ("when_asked", "什么时候出发", "出发了"),
+        ("when_asked", "when do I leave", "I leave"),
+        ("where_asked", "我在哪里停的车", "我停车了"),
+        ("person_asked", "who joined me", "I went alone"),
+        ("sentiment", "那天我很难过", "那天我开会"),
+        ("future", "下周的安排", "昨天的会"),
+        ("past", "what did I buy", "apples"),
+        ("change", "会议取消了吗", "会议开始"),
+    ],
+)
+def test_hand_made_features_see_their_words(name: str, yes: str, no: str) -> None:
+    assert query_feature(name, yes) == 1.0
+    assert query_feature(name, no) == 0.0
+
+
+def test_length_language_and_entities() -> None:
+    assert query_feature("cjk_share", "今天") == 1.0
+    assert query_feature("cjk_share", "today") == 0.0
+    assert query_feature("length", "字" * 50) == 1.0
+    assert query_feature("entities", "ask Maria about Lisbon and Porto") == 0.75
+
+
+def similarity(a: str, b: str) -> float:
+    return float(embed(a) @ embed(b))
+
+
+def test_near_texts_are_nearer_than_far_ones() -> None:
+    assert (
+        similarity("我喜欢喝拿铁咖啡", "我爱喝拿铁")
+        > similarity("我喜欢喝拿铁咖啡", "明天去北京出差") + 0.3
+    )
+    assert similarity("booked a table at Luigi's", "the booking at Luigi's") > 0.3 + similarity(
+        "booked a table at Luigi's", "my sister has a cat"
+    )
+
+
+def pair(a: str, b: str) -> dict[str, float]:
+    return dict(zip(PAIR_FEATURE_NAMES, dedup_features(a, b).tolist(), strict=True))
+
+
+def test_what_sets_two_texts_apart_shows() -> None:
+    same = pair("周五三点开会", "周五三点开会")
+    assert same["equal_text"] == 1
+    assert same["unit_jaccard"] == same["order_similarity"] == 1
+    assert pair("周五 3 点开会", "周五 4 点开会")["numbers_differ"] > 0
+    assert pair("明天开会", "后天开会")["times_differ"] > 0
+    assert pair("我吃香菜", "我不吃香菜")["negation_differs"] > 0
+    assert pair("I eat fish", "I don't eat fish")["negation_differs"] > 0
+    assert pair("cats chase dogs", "dogs chase cats")["same_bag_other_order"] == 1
+    assert pair("会议取消", "会议")["change_word"] == 1
+    assert pair("hello", "你好")["same_language"] == 0
+    contained = pair("likes tea", "she likes green tea from Hangzhou")
+    assert contained["first_in_second"] == 1 > contained["second_in_first"]
+
+
+def test_features_carry_signal_on_lcqmc(research_data: Path) -> None:
+    path = research_data / "pairs" / "lcqmc_zh.tsv"
+    if not path.is_file():
+        pytest.skip("no LCQMC pairs")
+    rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()[:3000]]
+    rows = [row for row in rows if len(row) == 3]
+    features = np.array([dedup_features(a, b) for a, b, _ in rows])
+    labels = np.array([int(label) for _, _, label in rows])
+    scores = {
+        name: auc(features[:, index], labels) for index, name in enumerate(PAIR_FEATURE_NAMES)
+    }
+    assert max(scores.values()) > 0.70, scores
+    assert scores["embedding_cosine"] > 0.70
