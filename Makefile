@@ -1,0 +1,68 @@
+# Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# What the demo plays; override on the command line: make demo PHONES=200 DAYS=7
+PHONES ?= 50
+DAYS   ?= 3
+SEED   ?= 1
+RUNTIME ?= inproc
+FLEET_ARGS ?=
+
+PACKAGES := protocol privacy device cloud simulator
+
+.PHONY: help demo test bench check format lint types contracts coverage constraints clean
+
+help:  ## List the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("Reverie needs Python 3.11 or newer; this is %d.%d. Try: make PYTHON=python3.11" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "Installing Reverie with its simulator and cloud into $(VENV) (a minute or two, once)…"
+	$(PIP) -e '.[simulator]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "Installing Reverie with everything its tests need into $(VENV) (a minute or two, once)…"
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo  ## Play a small fleet: 50 virtual phones, 3 virtual days
+	$(BIN)/reverie-fleet run --phones $(PHONES) --days $(DAYS) --seed $(SEED) --runtime $(RUNTIME) --out out/demo $(FLEET_ARGS)
+
+test: $(VENV)/.dev  ## Run the tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+coverage: $(VENV)/.dev  ## Run the tests and hold the coverage floor
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term --cov-fail-under=85
+
+bench: $(VENV)/.dev  ## Measure; writes out/bench.json and prints it as a table
+	$(BIN)/python -m tests.benchmarks
+
+format: $(VENV)/.dev  ## Rewrite the code in the house format
+	$(BIN)/ruff format $(PACKAGES) tests
+	$(BIN)/ruff check --fix $(PACKAGES) tests
+
+lint: $(VENV)/.dev  ## Format and lint, read-only
+	$(BIN)/ruff format --check $(PACKAGES) tests
+	$(BIN)/ruff check $(PACKAGES) tests
+
+types: $(VENV)/.dev  ## mypy --strict
+	$(BIN)/mypy
+
+contracts: $(VENV)/.dev  ## Imports keep to their floors
+	$(BIN)/lint-imports
+
+check: lint types contracts coverage  ## All of the above: what CI runs
+
+constraints: $(VENV)/.dev  ## Write constraints.txt anew from the environment
+	$(BIN)/python -m pip freeze --exclude-editable | sed -E 's/^torch[ =@].*/torch==2.13.0/' | grep -viE '^(pip|setuptools|wheel|reverie)\b' > constraints.new
+	(sed -n '/^#/p' constraints.txt; cat constraints.new) > constraints.tmp && mv constraints.tmp constraints.txt && rm constraints.new
+
+clean:  ## Remove what these commands made
+	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
