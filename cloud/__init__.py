@@ -1,0 +1,1 @@
+"""One fleet's learning service: it learns from noise-protected sums of many phones."""

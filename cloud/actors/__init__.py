@@ -1,0 +1,1 @@
+"""The cloud's actors and the two runtimes they live in."""

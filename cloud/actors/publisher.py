@@ -70,10 +70,18 @@ class Publisher:
                 renewed.append(model)
         return renewed
 
+    def newest(self) -> list[tuple[str, int, bytes]]:
+        """Model, version and signed manifest of the newest release of every model, by name."""
+        newest = [(model, self._shelf.published(model)[:1]) for model in sorted(SPECS)]
+        return [
+            (model, found[0].version, found[0].manifest)
+            for model, found in newest
+            if found and found[0].manifest is not None
+        ]
+
     def manifests(self) -> list[bytes]:
         """The signed manifest of the newest version of every model, by model name."""
-        newest = [self._shelf.published(model)[:1] for model in sorted(SPECS)]
-        return [found[0].manifest for found in newest if found and found[0].manifest is not None]
+        return [manifest for _, _, manifest in self.newest()]
 
     def blob(self, model: str, version: int, base: int) -> bytes | None:
         """The full blob (base 0) or the difference from `base`; None when there is none."""

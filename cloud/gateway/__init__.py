@@ -1,0 +1,1 @@
+"""The door phones knock on."""

@@ -27,7 +27,7 @@ from cloud.training.corpora.templates import (
 
 __all__ = ["dedup_lines"]
 
-PAIRS_PER_LABEL = 60
+PAIRS_PER_LABEL = 40
 PAIRS_PER_LABEL_HELD_OUT = 16
 ECHO_SHARE = 0.1
 """Duplicates that are the very same sentence but for a mark or a particle."""

@@ -1,0 +1,59 @@
+"""What an operator may set, with units. The composition root reads it; actors get plain values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+__all__ = ["DAY", "HOUR", "CloudConfig"]
+
+HOUR = 3600.0
+DAY = 24 * HOUR
+DEFAULT_PORT = 8770
+DEFAULT_HELPER_PORT = 8771
+
+
+class CloudConfig(BaseModel):
+    """One cloud.
+
+    `seed` makes every random choice reproducible and therefore nothing private: only a simulated
+    world sets it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    state: Path
+    budget: Literal["production", "demo"] = "production"
+    database: SecretStr | None = Field(
+        None, description="SQLAlchemy URL; SQLite in the state folder"
+    )
+    helper_url: str | None = Field(None, description="None embeds a helper in this process")
+    open_enrolment: bool = False
+    token_lifetime: float = Field(7 * DAY, gt=0, description="seconds")
+    revisit: float = Field(12 * HOUR, ge=0, description="seconds until a phone is asked back")
+    helper_timeout: float = Field(120.0, gt=0, description="seconds one batch may take")
+    seed: int | None = None
+
+    @property
+    def database_url(self) -> str:
+        """Where the state of record is."""
+        if self.database is not None:
+            return self.database.get_secret_value()
+        return f"sqlite:///{self.state.absolute() / 'cloud.db'}"
+
+    @property
+    def blobs(self) -> Path:
+        """The folder of immutable artefacts."""
+        return self.state.absolute() / "blobs"
+
+    @property
+    def signing_key(self) -> Path:
+        """The Ed25519 key that signs rounds and releases."""
+        return self.state.absolute() / "signing.key"
+
+    @property
+    def helper_state(self) -> Path:
+        """The embedded helper's own folder: its key and its database, apart from the leader's."""
+        return self.state.absolute() / "helper"

@@ -1,0 +1,205 @@
+"""The composition root: one cloud from its configuration, and its one deterministic step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any
+
+import structlog
+
+from cloud.actors.evaluator import Evaluator
+from cloud.actors.helper import HelperActor
+from cloud.actors.intake import Intake
+from cloud.actors.publisher import Publisher
+from cloud.actors.registry import Registry
+from cloud.actors.rounds import Rounds
+from cloud.actors.runtime import Ref, Runtime
+from cloud.actors.trainers import Trainer
+from cloud.config import CloudConfig
+from cloud.gateway.core import GatewayCore, Sleep
+from cloud.gateway.metrics import Metrics
+from cloud.helper_client import EmbeddedHelper, HelperPort, HelperUnavailable, RemoteHelper
+from cloud.identity import ensure_key, signing_key
+from cloud.storage import Database
+from cloud.storage.work import (
+    never_trained,
+    pending_candidates,
+    report,
+    untrained_aggregates,
+)
+from privacy.errors import BatchRefused
+from privacy.secagg import Batch
+from protocol.models.spec import SPECS
+
+__all__ = ["Cloud"]
+
+log = structlog.get_logger("reverie.cloud")
+
+TOKEN_BYTES = 16
+
+
+class Cloud:
+    """One fleet's learning service.
+
+    Args:
+        config: what the operator set.
+        runtime: where the actors live; the caller stops it after `stop`.
+        bits: n -> n random bytes, for keys, nonces and tokens.
+        now: unix seconds of the start.
+        sleep: how the gateway's group commit waits (a virtual clock's in simulation).
+        trainer: a replacement for the class that trains, under the same interface.
+
+    After `start`, `registry`, `intake`, `rounds` and `publisher` are the handles from which a
+    further gateway can be made.
+    """
+
+    def __init__(
+        self,
+        config: CloudConfig,
+        runtime: Runtime,
+        *,
+        bits: Callable[[int], bytes],
+        now: float,
+        sleep: Sleep = asyncio.sleep,
+        trainer: Callable[..., Any] = Trainer,
+    ) -> None:
+        self.config, self.metrics = config, Metrics()
+        self._runtime, self._bits, self._started_at = runtime, bits, now
+        self._sleep, self._trainer = sleep, trainer
+        self._ticking = asyncio.Lock()
+        self._started = False
+
+    async def start(self) -> None:
+        """Make what is missing in the state folder, start the actors, show the last plan.
+
+        Raises:
+            OSError, DatabaseUnavailable, KeyFileUnusable: the state folder cannot be used.
+            HelperUnavailable: the configured helper does not answer.
+        """
+        config = self.config
+        config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        ensure_key(config.signing_key, self._bits)
+        self.public_key = signing_key(config.signing_key).public
+        url, blobs, key = config.database_url, str(config.blobs), str(config.signing_key)
+        self._database = Database(url)
+        self._helper = self._find_helper()
+        helper_key = await self._helper.public_key()
+        spawn = self._runtime.spawn
+        self.registry = spawn("registry", Registry, url, config.open_enrolment)
+        self.intake = spawn("intake", Intake, url)
+        self.rounds = spawn("rounds", Rounds, url, key, helper_key, config.budget)
+        self.evaluator = spawn("evaluator", Evaluator, url, blobs)
+        self.publisher = spawn("publisher", Publisher, url, blobs, key)
+        self._trainers: dict[str, Ref] = {
+            model: spawn(f"trainer-{model}", self._trainer, model, url, blobs, config.seed, None)
+            for model in sorted(SPECS)
+        }
+        self._core = GatewayCore(
+            self.registry,
+            self.intake,
+            self.rounds,
+            self.publisher,
+            self._bits,
+            sleep=self._sleep,
+            metrics=self.metrics,
+            revisit=config.revisit,
+        )
+        await self._core.refresh()
+        self._started = True
+        self.metrics.started.set(self._started_at)
+
+    def endpoint(self) -> GatewayCore:
+        """Where devices connect; after `start`."""
+        return self._core
+
+    async def tick(self, now: float) -> None:
+        """One step: close and sum rounds, train, evaluate, publish, open rounds, show the plan.
+
+        Everything it has done is in the database, so a tick that died is finished by the next.
+        """
+        async with self._ticking:
+            await self._close_rounds(now)
+            # Counts need no model, so phones need not wait for the training to report them.
+            await self.rounds.ask("open_due", now, ("usage",))
+            await self._core.refresh()
+            await self._learn(now)
+            await self.rounds.ask("open_due", now)
+            await self._core.refresh()
+
+    async def issue_token(self, now: float) -> str:
+        """A new single-use enrolment token; only its hash is kept."""
+        token = self._bits(TOKEN_BYTES).hex()
+        digest = sha256(token.encode()).hexdigest()
+        await self.registry.ask("add_token", digest, now, self.config.token_lifetime)
+        return token
+
+    async def report(self) -> dict[str, Any]:
+        """Counts, rounds, estimates, releases and events, as JSON."""
+        return report(self._database)
+
+    async def stop(self) -> None:
+        """Finish the reports already taken and let go of connections; the runtime goes on."""
+        if self._started:
+            self._started = False
+            await self._core.close()
+            await self._helper.close()
+            self._database.close()
+
+    def _find_helper(self) -> HelperPort:
+        config = self.config
+        if config.helper_url is not None:
+            return RemoteHelper(config.helper_url, config.helper_timeout)
+        state = str(config.helper_state)
+        return EmbeddedHelper(self._runtime.spawn("helper", HelperActor, state, config.seed))
+
+    async def _close_rounds(self, now: float) -> None:
+        for task, _, status in await self.rounds.ask("close_due", now):
+            if status != "closing":
+                self.metrics.rounds.labels(task=task, status=status).inc()
+        # At once, before the long work: a phone that came now must not be charged for a round
+        # that no longer takes its report.
+        await self._core.refresh()
+        for batch in await self.rounds.ask("batches"):
+            await self._sum(batch, now)
+
+    async def _sum(self, batch: Batch, now: float) -> None:
+        status = "closing"
+        while status == "closing":
+            try:
+                answer = await self._helper.sum_masks(batch)
+            except BatchRefused as refusal:
+                told = (refusal.reason, list(refusal.report_ids), now)
+                status = await self.rounds.ask("drop", batch.task, batch.round, *told)
+                log.warning("batch_refused", task=batch.task, round=batch.round, reason=told[0])
+                if status == "closing":
+                    batch = await self.rounds.ask("batch", batch.task, batch.round)
+            except HelperUnavailable as error:
+                log.warning("helper_unavailable", round=batch.round, reason=str(error))
+                return
+            else:
+                status = await self.rounds.ask("settle", batch.task, batch.round, answer, now)
+        self.metrics.rounds.labels(task=batch.task, status=status).inc()
+        log.info("round_ended", task=batch.task, round=batch.round, status=status)
+
+    async def _learn(self, now: float) -> None:
+        for model, trainer in self._trainers.items():
+            if never_trained(self._database, model):
+                await trainer.ask("bootstrap", now)
+            await self._decide(now)
+            for aggregate in untrained_aggregates(self._database, model):
+                await trainer.ask("federated_step", aggregate, now)
+                await self._decide(now)
+        await self.publisher.ask("renew", now)
+
+    async def _decide(self, now: float) -> None:
+        """Evaluate every candidate and publish those that pass."""
+        for candidate, model in pending_candidates(self._database):
+            verdict = await self.evaluator.ask("evaluate", candidate, now)
+            version = None
+            if verdict["passed"]:
+                version = await self.publisher.ask("publish", candidate, now)
+            status = "rejected" if version is None else "published"
+            self.metrics.releases.labels(model=model, status=status).inc()
+            log.info("candidate_decided", model=model, status=status, version=version)

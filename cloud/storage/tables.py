@@ -1,0 +1,170 @@
+"""Every table of the cloud, and the two of the helper, as SQLAlchemy Core tables.
+
+The database is the state of record; actors are caches of it and may be restarted at any time.
+Times are unix seconds UTC. The helper's tables live under their own metadata because the helper
+is meant for a second operator and must never share a database with the leader.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+__all__ = [
+    "CLOUD",
+    "HELPER",
+    "aggregates",
+    "devices",
+    "events",
+    "helper_batches",
+    "helper_reports",
+    "releases",
+    "rounds",
+    "tokens",
+    "uploads",
+]
+
+CLOUD = MetaData()
+HELPER = MetaData()
+
+#: Single-use enrolment tokens; only the hash is kept, so a stolen database enrols nobody.
+tokens = Table(
+    "tokens",
+    CLOUD,
+    Column("sha256", String(64), primary_key=True),
+    Column("created", Float, nullable=False),
+    Column("expires", Float, nullable=False),
+    Column("device_id", String(32)),  # set when used; makes a repeated enrolment harmless
+    Column("used", Float),
+)
+
+#: device_id is the hex of the first 16 bytes of sha256(public_key).
+devices = Table(
+    "devices",
+    CLOUD,
+    Column("device_id", String(32), primary_key=True),
+    Column("public_key", LargeBinary(32), nullable=False),
+    Column("enrolled", Float, nullable=False),
+    Column("revoked", Float),
+)
+
+#: Reports as they came. `body` is emptied once the round is summed: nothing per phone outlives it.
+uploads = Table(
+    "uploads",
+    CLOUD,
+    Column("upload_id", LargeBinary(16), primary_key=True),
+    Column("device_id", String(32), nullable=False),
+    Column("task", String(16), nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("report_id", LargeBinary(16), nullable=False),
+    Column("sha256", LargeBinary(32), nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("received", Float, nullable=False),
+    UniqueConstraint("device_id", "task", "round", name="one_report_per_device_and_round"),
+    UniqueConstraint("task", "round", "report_id", name="one_report_id_per_round"),
+)
+
+#: status: open -> closing -> closed | expired (too few) | refused (by the helper).
+rounds = Table(
+    "rounds",
+    CLOUD,
+    Column("task", String(16), primary_key=True),
+    Column("round", Integer, primary_key=True),
+    Column("status", String(16), nullable=False),
+    Column("reason", Text, nullable=False, default=""),
+    Column("dimension", Integer, nullable=False),
+    Column("scale", Integer, nullable=False),
+    Column("clip", Float, nullable=False),
+    Column("sigma", Float, nullable=False),
+    Column("n_min", Integer, nullable=False),
+    Column("base_version", Integer, nullable=False),
+    Column("opens", Float, nullable=False),
+    Column("closes", Float, nullable=False),
+    Column("budget", String(16), nullable=False),
+    Column("descriptor", LargeBinary, nullable=False),
+    Column("reports", Integer, nullable=False, default=0),  # taken into the batch
+    Column("ended", Float),
+)
+
+#: One per closed round. `total` is int64 little-endian [dimension] in lattice units (divide by
+#: n * scale for the mean in real units); sigma: std of one coordinate of the total, real units.
+#: estimates: usage -> {"histograms": [{histogram, bin, estimate, low, high}]};
+#: router/dedup -> {"noise_std": float, "norm": float}.
+aggregates = Table(
+    "aggregates",
+    CLOUD,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("task", String(16), nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("base_version", Integer, nullable=False),
+    Column("n", Integer, nullable=False),
+    Column("scale", Integer, nullable=False),
+    Column("clip", Float, nullable=False),
+    Column("sigma", Float, nullable=False),
+    Column("total", LargeBinary, nullable=False),
+    Column("estimates", JSON, nullable=False),
+    Column("created", Float, nullable=False),
+    UniqueConstraint("task", "round", name="one_aggregate_per_round"),
+)
+
+#: Candidates and releases. status: candidate -> published | rejected. `id` is the candidate id.
+#: `parameters` is the blob key of encode_full(parameters); manifest is set when published.
+#: `aggregate` is the aggregates.id it was trained from (NULL for the bootstrap): unique, so a
+#: training step that runs twice makes one candidate.
+releases = Table(
+    "releases",
+    CLOUD,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("model", String(16), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("parent", Integer, nullable=False),  # 0 = none
+    Column("status", String(16), nullable=False),
+    Column("reason", Text, nullable=False, default=""),
+    Column("aggregate", Integer, unique=True),
+    Column("parameters", String(64), nullable=False),
+    Column("sha256", LargeBinary(32), nullable=False),  # of the canonical int8 content
+    Column("manifest", LargeBinary),
+    Column("metrics", JSON, nullable=False),
+    Column("epsilon", Float, nullable=False),
+    Column("delta", Float, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("published", Float),
+    UniqueConstraint("model", "version", name="one_release_per_version"),
+)
+Index("releases_by_status", releases.c.model, releases.c.status)
+
+#: What happened, for operators and reports; `key` makes a repeated step write one line.
+events = Table(
+    "events",
+    CLOUD,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("key", String(128), nullable=False, unique=True),
+    Column("at", Float, nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("detail", JSON, nullable=False),
+)
+
+#: The helper's memory of what it answered: a batch and its reply, and every report id ever summed.
+helper_batches = Table(
+    "helper_batches",
+    HELPER,
+    Column("batch_id", LargeBinary, primary_key=True),
+    Column("reply", LargeBinary, nullable=False),
+)
+helper_reports = Table(
+    "helper_reports",
+    HELPER,
+    Column("report_id", LargeBinary, primary_key=True),
+    Column("batch_id", LargeBinary, nullable=False),
+)

@@ -1,0 +1,159 @@
+"""One interface, two runtimes: the same behaviour from both."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cloud.actors.intake import Intake, UploadRow
+from cloud.actors.ray_runtime import RayRuntime
+from cloud.actors.registry import EnrolmentRefused, Registry
+from cloud.actors.rounds import Rounds
+from cloud.actors.runtime import ActorGone, InProcessRuntime, Runtime
+from cloud.identity import ensure_key
+from cloud.randomness import SeededBits
+from tests.cloud.world import START, raw_report, sqlite
+
+
+class Counter:
+    """Counts, and notices when two of its methods run at once."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._busy, self.overlaps = Path(path), threading.Lock(), 0
+
+    def add(self, amount: int) -> int:
+        if not self._busy.acquire(blocking=False):
+            self.overlaps += 1
+            return -1
+        try:
+            total = int(self._path.read_text() or 0) + amount
+            time.sleep(0)  # give another thread its chance to break in
+            self._path.write_text(str(total))
+            return total
+        finally:
+            self._busy.release()
+
+    def seen_overlaps(self) -> int:
+        return self.overlaps
+
+    def fail(self) -> None:
+        raise EnrolmentRefused("bad_token")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "count"
+    path.write_text("0")
+    return str(path)
+
+
+async def test_calls_arrive_one_at_a_time(runtime: Runtime, file: str) -> None:
+    counter = runtime.spawn("counter", Counter, file)
+    totals = await asyncio.gather(*(counter.ask("add", 1) for _ in range(50)))
+    assert sorted(totals) == list(range(1, 51))
+    assert await counter.ask("seen_overlaps") == 0
+
+
+async def test_an_actors_exception_arrives_as_raised(runtime: Runtime, file: str) -> None:
+    counter = runtime.spawn("counter", Counter, file)
+    with pytest.raises(EnrolmentRefused) as caught:
+        await counter.ask("fail")
+    assert type(caught.value) is EnrolmentRefused
+    assert caught.value.code == "bad_token"
+
+
+async def test_tell_does_not_wait_and_survives_failure(runtime: Runtime, file: str) -> None:
+    counter = runtime.spawn("counter", Counter, file)
+    counter.tell("fail")
+    counter.tell("add", 5)
+    assert await counter.ask("add", 1) == 6
+
+
+async def test_names_are_unique(runtime: Runtime, file: str) -> None:
+    runtime.spawn("counter", Counter, file)
+    with pytest.raises(ValueError, match="already running"):
+        runtime.spawn("counter", Counter, file)
+
+
+async def test_a_stopped_actor_says_so(runtime: Runtime, file: str) -> None:
+    counter = runtime.spawn("counter", Counter, file)
+    assert await counter.ask("add", 1) == 1
+    await runtime.stop()
+    with pytest.raises(ActorGone):
+        await counter.ask("add", 1)
+
+
+async def test_a_failing_constructor_is_told() -> None:
+    for inline in (True, False):
+        runtime = InProcessRuntime(inline=inline)
+        with pytest.raises(FileNotFoundError):
+            runtime.spawn("broken", Path("/nonexistent/file").read_bytes)
+        await runtime.stop()
+
+
+async def test_stop_drains_the_mailbox(file: str) -> None:
+    runtime = InProcessRuntime(inline=False)
+    counter = runtime.spawn("counter", Counter, file)
+    waiting = [asyncio.ensure_future(counter.ask("add", 1)) for _ in range(20)]
+    await asyncio.sleep(0)
+    await runtime.stop()
+    assert await asyncio.gather(*waiting) == list(range(1, 21))
+
+
+def _open_usage_round(folder: Path) -> str:
+    url = sqlite(folder)
+    ensure_key(folder / "signing.key", SeededBits(1, "key"))
+    rounds = Rounds(url, str(folder / "signing.key"), bytes(32), "demo")
+    rounds.open_due(START)
+    rounds.close()
+    return url
+
+
+def _row(number: int) -> UploadRow:
+    return UploadRow(bytes([number] * 16), f"phone-{number}", raw_report(mark=number), START)
+
+
+@pytest.mark.ray
+async def test_a_killed_actor_forgets_nothing(
+    tmp_path: Path, ray_cluster: Callable[[], RayRuntime]
+) -> None:
+    import ray
+
+    runtime = ray_cluster()
+    url = _open_usage_round(tmp_path)
+    intake = runtime.spawn("intake", Intake, url)
+    first = await intake.ask("commit", [_row(1)])
+    handle: Any = ray.get_actor("intake", namespace=runtime.namespace)
+    ray.kill(handle, no_restart=False)
+    again = await intake.ask("commit", [_row(1), _row(2)])
+    known = await intake.ask("known", [("phone-1", _row(1).upload_id)])
+    await runtime.stop()
+    assert [one.code for one in first + again] == ["committed"] * 3
+    assert known == [True]
+
+
+@pytest.mark.ray
+async def test_a_handle_can_be_handed_on(
+    tmp_path: Path, ray_cluster: Callable[[], RayRuntime]
+) -> None:
+    runtime = ray_cluster()
+    registry = runtime.spawn("registry", Registry, sqlite(tmp_path), True)
+    relay = runtime.spawn("relay", Relay, registry)
+    assert await relay.ask("count") == 0
+    await runtime.stop()
+
+
+class Relay:
+    """An actor that asks another."""
+
+    def __init__(self, registry: Any) -> None:
+        self._registry = registry
+
+    def count(self) -> int:
+        return int(asyncio.run(self._registry.ask("count")))
