@@ -1,0 +1,98 @@
+"""Turns and items as msgpack arrays: positions, not names, so a record stays small."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgpack
+
+from device.memory.records import EventState, Item, ItemKind, Turn, TurnDraft
+
+__all__ = [
+    "item_from_fields",
+    "item_id",
+    "item_number",
+    "item_to_fields",
+    "turn_from_payload",
+    "turn_id",
+    "turn_sequence",
+    "turn_to_payload",
+]
+
+TURN_PREFIX = "raw:"
+ITEM_PREFIX = "mem:"
+
+
+def turn_id(sequence: int) -> str:
+    """Public id of the turn at `sequence` in the raw log."""
+    return f"{TURN_PREFIX}{sequence}"
+
+
+def turn_sequence(identifier: str) -> int | None:
+    """Sequence number inside a turn id; None when it is not one."""
+    return _number(identifier, TURN_PREFIX)
+
+
+def item_id(number: int) -> str:
+    """Public id of the structured item with this number."""
+    return f"{ITEM_PREFIX}{number}"
+
+
+def item_number(identifier: str) -> int | None:
+    """Number inside an item id; None when it is not one."""
+    return _number(identifier, ITEM_PREFIX)
+
+
+def _number(identifier: str, prefix: str) -> int | None:
+    digits = identifier.removeprefix(prefix)
+    if digits == identifier or not (digits.isascii() and digits.isdigit()):
+        return None
+    return int(digits)
+
+
+def turn_to_payload(draft: TurnDraft) -> bytes:
+    """One turn as a msgpack array; its id is the log's sequence number and is not repeated."""
+    fields = [draft.at, draft.speaker, draft.text, draft.session, draft.source, draft.kind]
+    return bytes(msgpack.packb(fields))
+
+
+def turn_from_payload(sequence: int, payload: bytes) -> Turn:
+    """Inverse of `turn_to_payload`."""
+    at, speaker, text, session, source, kind = msgpack.unpackb(payload)
+    return Turn(turn_id(sequence), at, speaker, text, session, source, kind)
+
+
+def item_to_fields(item: Item) -> list[Any]:
+    """One item as a list that msgpack can write; field order is the format."""
+    return [
+        item.id,
+        item.kind.value,
+        item.text,
+        item.created,
+        item.updated,
+        list(item.turns),
+        item.subject,
+        item.action,
+        item.object,
+        item.place,
+        list(item.people),
+        item.starts,
+        item.ends,
+        item.time_text,
+        item.sentiment,
+        item.confidence,
+        item.state.value,
+        item.replaced_by,
+        item.accesses,
+        item.last_access,
+    ]
+
+
+def item_from_fields(fields: list[Any]) -> Item:
+    """Inverse of `item_to_fields`."""
+    values = list(fields)
+    values[1] = ItemKind(values[1])
+    values[5] = tuple(values[5])
+    values[10] = tuple(values[10])
+    values[16] = EventState(values[16])
+    return Item(*values)

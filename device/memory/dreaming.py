@@ -1,0 +1,89 @@
+"""The memory's part of a dream: consolidate what is new, let what has faded go.
+
+Work goes batch by batch; each batch is computed, then applied whole together with its checkpoint.
+Cancelled or killed between batches, nothing is lost and the next dream goes on from there.
+"""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+
+from device.actors import ActorRef, checkpoint
+from device.language import find_attributes
+from device.memory.consolidation import Consolidator
+from device.memory.forgetting import ForgettingPolicy, faded
+from device.memory.lifecycle import expire
+from device.memory.raw import TurnsAfter
+from device.memory.records import Turn
+from device.memory.structured import (
+    Apply,
+    Archive,
+    Consolidated,
+    ForgetItems,
+    ListItems,
+    StaleBatch,
+    StructuredStats,
+)
+from device.memory.working import Remember
+
+__all__ = ["consolidate_pending", "let_fade"]
+
+
+async def consolidate_pending(
+    raw: ActorRef,
+    structured: ActorRef,
+    working: ActorRef,
+    *,
+    batch: int = 64,
+    tz: tzinfo,
+    now: float | None = None,
+) -> int:
+    """Consolidate every turn not yet consolidated; how many there were.
+
+    `batch` turns at a time, a checkpoint after each (a batch takes well under 1 s). With `now`
+    (unix seconds) given, plans whose time has passed become expired first.
+    """
+    if now is not None and (passed := expire(await structured.ask(ListItems()), now)):
+        await structured.ask(Apply(passed))
+    consolidator, basis = await _sit_down(structured)
+    through = await structured.ask(Consolidated())
+    done = 0
+    while turns := await raw.ask(TurnsAfter(through, batch)):
+        await _remember_values(working, turns)
+        changes = consolidator.consolidate(turns, tz)
+        try:
+            await structured.ask(Apply(changes, turns[-1].sequence, basis))
+        except StaleBatch:
+            # The user forgot something meanwhile: begin again from what is left.
+            consolidator, basis = await _sit_down(structured)
+            continue
+        through = turns[-1].sequence
+        done += len(turns)
+        await checkpoint()
+    return done
+
+
+async def _sit_down(structured: ActorRef) -> tuple[Consolidator, int]:
+    basis = (await structured.ask(StructuredStats())).revision
+    return Consolidator(await structured.ask(ListItems())), basis
+
+
+async def _remember_values(working: ActorRef, turns: list[Turn]) -> None:
+    """Values stated long ago in an imported chat reach the working layer too.
+
+    Before the checkpoint moves, so that a crash repeats it; saying the same value twice is nothing.
+    """
+    for turn in turns:
+        for found in find_attributes(turn.text, turn.speaker):
+            await working.ask(Remember(found.key, found.value, turn.id, turn.at))
+
+
+async def let_fade(
+    structured: ActorRef, *, now: float, policy: ForgettingPolicy | None = None
+) -> tuple[int, int]:
+    """Archive and delete what has faded by `now`; (archived, deleted)."""
+    archive, delete = faded(await structured.ask(ListItems()), now, policy or ForgettingPolicy())
+    archived = await structured.ask(Archive(archive)) if archive else 0
+    await checkpoint()
+    deleted = await structured.ask(ForgetItems(delete)) if delete else 0
+    return archived, deleted

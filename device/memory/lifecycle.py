@@ -1,0 +1,88 @@
+"""State changes of items and the record each one leaves (002: event state machine).
+
+    active ── cancel ──▶ cancelled          active ── move, correct ──▶ cancelled, replaced_by new
+    active ── done ────▶ completed          active ── its time passed ──▶ expired
+
+Every transition writes a CHANGE item whose ``subject`` is the id of the item it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import StrEnum
+
+from device.language import language_of
+from device.memory.changes import Change, ChangeKind
+from device.memory.coding import item_id, item_number
+from device.memory.records import EventState, Item, ItemKind
+
+__all__ = ["SLOTS", "Transition", "expire", "is_plan", "record_of"]
+
+SLOTS = 64
+"""Item numbers one turn may use: 0–31 for what it says, 32–63 for changes by time passing."""
+EXPIRY_SLOT = 32
+GRACE_SECONDS = 86_400.0
+"""How long after its end a plan may still be reported on before it counts as expired."""
+
+
+class Transition(StrEnum):
+    """Why an item changed; the `action` of its change record."""
+
+    CANCELLED = "cancelled"
+    MOVED = "moved"
+    CORRECTED = "corrected"
+    COMPLETED = "completed"
+    EXPIRED = "expired"
+    REPLACED = "replaced"
+
+
+_CHINESE = {
+    Transition.CANCELLED: "已取消", Transition.MOVED: "已改期", Transition.CORRECTED: "已更正",
+    Transition.COMPLETED: "已完成", Transition.EXPIRED: "已过期", Transition.REPLACED: "已更新",
+}  # fmt: skip
+
+
+def record_of(
+    number: int, old: Item, transition: Transition, at: float, said: str = "", turn: str = ""
+) -> Item:
+    """The change record: what happened to `old`, in the words (`said`) and turn that did it."""
+    chinese = language_of(old.text) == "zh"
+    label = _CHINESE[transition] if chinese else transition.value.capitalize()
+    colon, reason = ("：", f"（{said}）") if chinese else (": ", f" ({said})")
+    turns = (*old.turns, turn) if turn and turn not in old.turns else old.turns
+    return Item(
+        id=item_id(number),
+        kind=ItemKind.CHANGE,
+        text=f"{label}{colon}{old.text}{reason if said else ''}",
+        created=at,
+        updated=at,
+        turns=turns,
+        subject=old.id,
+        action=transition.value,
+        object=old.object,
+        place=old.place,
+        people=old.people,
+        starts=old.starts,
+        ends=old.ends,
+        time_text=old.time_text,
+    )
+
+
+def is_plan(item: Item) -> bool:
+    """Whether an event lay ahead when it was said."""
+    return item.kind is ItemKind.EVENT and item.starts is not None and item.starts > item.created
+
+
+def expire(items: Iterable[Item], now: float) -> list[Change]:
+    """Plans whose time passed without word of them become expired."""
+    changes = []
+    for item in items:
+        number = item_number(item.id)
+        over = item.ends is not None and item.ends + GRACE_SECONDS < now
+        if number is None or not over or not is_plan(item) or item.state is not EventState.ACTIVE:
+            continue
+        expired = replace(item, state=EventState.EXPIRED)
+        note = record_of(number + EXPIRY_SLOT, item, Transition.EXPIRED, now)
+        changes += [Change(ChangeKind.UPDATE, expired), Change(ChangeKind.CREATE, note)]
+    return changes

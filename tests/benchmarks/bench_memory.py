@@ -1,0 +1,177 @@
+"""Memory and language: sizes, speeds and how many dates come out right."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+
+from device.actors import ActorSystem, SystemClock
+from device.language import find_times
+from device.memory import (
+    Lookup,
+    Note,
+    RawMemory,
+    RawStats,
+    Record,
+    RecordMany,
+    StructuredMemory,
+    TurnsAfter,
+    WorkingMemory,
+)
+from device.memory.consolidation import Consolidator
+from device.memory.dreaming import consolidate_pending
+from device.memory.records import Turn, TurnDraft
+from device.vault import Keyring, MemoryStorage, SealedLog, StaticProtector
+from tests.benchmarks.row import Row, best_seconds
+
+SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+KEK = bytes(range(32))
+TURNS = 20_000
+BATCH = 64
+LOOKUPS = 200
+
+
+def rows() -> Iterator[Row]:
+    """Every row of this room; those on public data only where it is present."""
+    yield from asyncio.run(_memory())
+    yield from _consolidation()
+    yield from _dates()
+
+
+def _drafts() -> list[TurnDraft]:
+    text = resources.files("simulator.sample").joinpath("dialogues.jsonl").read_text("utf-8")
+    sample = [json.loads(line) for line in text.splitlines()]
+    return [
+        TurnDraft(float(n), row["speaker"], f"{row['text']} {n}", row["session"], f"chat#{n}")
+        for n, row in zip(range(TURNS), sample * (TURNS // len(sample) + 1), strict=False)
+    ]
+
+
+async def _memory() -> list[Row]:
+    storage, bits = MemoryStorage(), random.Random(1).randbytes
+    keyring = Keyring.open(storage, StaticProtector(KEK), bits)
+    logs = {
+        name: SealedLog.open(storage, name, keyring, clock_now=lambda: 0.0, bits=bits)
+        for name in ("raw", "structured", "working")
+    }
+    system = ActorSystem(SystemClock())
+    raw = system.spawn("raw", lambda: RawMemory(logs["raw"]))
+    structured = system.spawn("structured", lambda: StructuredMemory(logs["structured"]))
+    working = system.spawn("working", lambda: WorkingMemory(logs["working"]))
+    drafts = _drafts()
+    await raw.ask(RecordMany(drafts))
+    turns = await raw.ask(TurnsAfter(-1, TURNS))
+    size = await raw.ask(RawStats())
+    for turn in turns[-200:]:
+        await working.ask(Note(turn))
+    await working.ask(Note(Turn("raw:0", float(TURNS), "user", "我叫林晓")))
+    start = time.perf_counter()
+    for _ in range(LOOKUPS):
+        await working.ask(Lookup("我叫什么名字？"))
+    lookup = (time.perf_counter() - start) / LOOKUPS
+    scan = best_seconds(lambda: [t for t in turns if "我叫" in t.text])
+    start = time.perf_counter()
+    await raw.ask(Record("我明天去北京", "user", float(TURNS)))
+    record = time.perf_counter() - start
+    start = time.perf_counter()
+    await consolidate_pending(raw, structured, working, tz=UTC)
+    dream = time.perf_counter() - start
+    await system.stop()
+    return [
+        Row("memory: RAM per turn, 20,000 turns", size.bytes_per_turn, "bytes",
+            "the same turns as Python objects", sum(map(_object_bytes, turns)) / len(turns),
+            target=120.0),
+        Row("memory: a known value looked up, through the mailbox", lookup * 1e6, "µs",
+            "scan of 20,000 turns in RAM", scan * 1e6, target=1000.0),
+        Row("memory: one turn recorded while 20,000 are held (RAM disk)", record * 1e3, "ms",
+            bound=50.0, target=50.0),
+        Row("memory: turns consolidated a second, 20,000 held", TURNS / dream, "turns/s",
+            bound=500.0, target=500.0, better="high"),
+    ]  # fmt: skip
+
+
+def _object_bytes(turn: Turn) -> int:
+    fields = (turn.id, turn.at, turn.text, turn.source)
+    return sys.getsizeof(turn) + sum(map(sys.getsizeof, fields))
+
+
+def _consolidation() -> Iterator[Row]:
+    turns = [
+        Turn(f"raw:{n}", d.at, d.speaker, d.text, d.session, d.source)
+        for n, d in enumerate(_drafts()[: 40 * BATCH])
+    ]
+    consolidator, worst = Consolidator([]), 0.0
+    for first in range(0, len(turns), BATCH):
+        start = time.perf_counter()
+        consolidator.consolidate(turns[first : first + BATCH], UTC)
+        worst = max(worst, time.perf_counter() - start)
+    yield Row(
+        "memory: longest time between two checkpoints of a dream", worst * 1e3, "ms",
+        bound=1000.0, target=500.0,
+    )  # fmt: skip
+
+
+def _dates() -> Iterator[Row]:
+    folder = SHARED_DATA / "datetime"
+    if not folder.is_dir():
+        return
+    texts: list[str] = []
+    for language in ("zh", "en"):
+        cases = json.loads((folder / f"{language}.json").read_text(encoding="utf-8"))
+        right = total = 0
+        for text, reference, expected in _single_dates(cases):
+            texts.append(text)
+            found = find_times(text, reference)
+            right += expected in {
+                datetime.fromtimestamp(e.start, UTC).date().isoformat() for e in found
+            }
+            total += 1
+        yield Row(
+            f"language: single dates right, Recognizers' own {language} cases", right / total,
+            "share", bound=1.0, target=0.6, better="high",
+        )  # fmt: skip
+    yield _duckling(json.loads((folder / "duckling_zh_corpus.json").read_text(encoding="utf-8")))
+    now = datetime(2026, 5, 13, tzinfo=UTC)
+    each = best_seconds(lambda: [find_times(text, now) for text in texts], 3) / len(texts)
+    yield Row("language: find_times on one sentence", each * 1e6, "µs", bound=1000.0, target=1000.0)
+
+
+def _single_dates(cases: list[dict[str, object]]) -> Iterator[tuple[str, datetime, str]]:
+    for case in cases:
+        context, results = case.get("Context") or {}, case["Results"]
+        assert isinstance(context, dict)
+        assert isinstance(results, list)
+        for result in results:
+            values = {v.get("value") for v in result.get("Resolution", {}).get("values", [])}
+            if context and result["TypeName"].endswith(".date") and len(values) == 1:
+                reference = datetime.fromisoformat(context["ReferenceDateTime"])
+                yield str(case["Input"]), reference.replace(tzinfo=UTC), str(values.pop())
+
+
+def _duckling(corpus: dict[str, dict[str, list[dict[str, list[str]]]]]) -> Row:
+    """Points in time of another project's corpus, Cantonese and traditional script included."""
+    reference = datetime.fromisoformat(str(corpus["reference_time"]))
+    point = re.compile(r"\(datetime \((\d+), (\d+), (\d+), (\d+), (\d+), (\d+)\) \w+\)")
+    right = total = 0
+    for cases in corpus["corpora"].values():
+        for case in cases:
+            match = point.fullmatch(str(case["expected"]).strip())
+            if match is None:
+                continue
+            parts = [int(number) for number in match.groups()]
+            expected = datetime(*parts, tzinfo=reference.tzinfo).timestamp()  # type: ignore[arg-type, misc]
+            for text in case["examples"]:
+                total += 1
+                right += any(e.start == expected for e in find_times(text, reference))
+    return Row(
+        "language: starts right, duckling's zh points", right / total, "share", bound=1.0,
+        target=0.681, better="high",
+    )  # fmt: skip
