@@ -1,0 +1,73 @@
+"""A phone on a real machine: its folder, its keys, its senses, its randomness."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+import typer
+
+from device.actors import SystemClock
+from device.conditions import ConditionSource, ScriptedConditions, detect
+from device.phone import Machine, Phone
+from device.settings import Settings, load_settings
+from device.sync.websocket import websocket
+from device.vault import FolderStorage, protector_from_file, store_folder
+from device.vault.protectors import PASSPHRASE_VARIABLE, VAULT_FILE, read_vault_file
+
+__all__ = ["ask_passphrase", "conditions_of", "open_phone"]
+
+
+def conditions_of(script: Path | None) -> ConditionSource:
+    """The machine's own senses, or a script of intervals."""
+    return ScriptedConditions.from_json(script, SystemClock().now) if script else detect()
+
+
+@asynccontextmanager
+async def open_phone(folder: Path, script: Path | None = None) -> AsyncIterator[Phone]:
+    """Open the phone that lives in `folder` and close it afterwards.
+
+    Raises:
+        SettingsInvalid, VaultError, LedgerCorrupt: each with one clear line.
+    """
+    settings: Settings = load_settings(folder)
+    protector = protector_from_file(folder / VAULT_FILE, _with_passphrase(folder))
+    storage = FolderStorage(store_folder(folder))
+    try:
+        machine = Machine(
+            clock=SystemClock(),
+            bits=os.urandom,
+            storage=storage,
+            protector=protector,
+            conditions=conditions_of(script),
+            rng=np.random.Generator(np.random.Philox(key=secrets.randbits(128))),
+            connect=websocket(settings.cloud_url) if settings.cloud_url else None,
+        )
+        phone = await Phone.open(machine, settings)
+        try:
+            yield phone
+        finally:
+            await phone.close()
+    finally:
+        storage.close()
+
+
+def ask_passphrase(*, confirm: bool) -> str:
+    """The passphrase from REVERIE_PASSPHRASE, or asked for on a terminal."""
+    known = os.environ.get(PASSPHRASE_VARIABLE, "")
+    if known or not sys.stdin.isatty():
+        return known
+    return str(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True))
+
+
+def _with_passphrase(folder: Path) -> dict[str, str]:
+    """The environment, with the passphrase asked for where the phone needs one."""
+    environment = dict(os.environ)
+    if read_vault_file(folder / VAULT_FILE).protector == "passphrase":
+        environment[PASSPHRASE_VARIABLE] = ask_passphrase(confirm=False)
+    return environment

@@ -1,0 +1,136 @@
+"""How the command line shows a phone's memory and state to a person."""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+
+from rich.table import Table
+from rich.text import Text
+
+from device.memory.records import Answer, Item
+from device.status import Status
+from device.sync.client import SyncReport
+
+__all__ = ["ago", "answer_table", "item_table", "status_table", "sync_lines"]
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+
+
+def ago(at: float, now: float) -> str:
+    """A span as people say it: "3 days ago"."""
+    span = now - at
+    if span < 0:
+        return "ahead of now"
+    for size, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
+        if span >= size:
+            count = int(span // size)
+            return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def answer_table(answer: Answer, zone: tzinfo) -> Table:
+    """The hits of an answer with their provenance."""
+    table = Table(title=None, show_lines=False, expand=True)
+    table.add_column("memory", ratio=5)
+    table.add_column("from", ratio=2)
+    table.add_column("layer")
+    table.add_column("id", no_wrap=True)
+    for hit in answer.hits:
+        said = datetime.fromtimestamp(hit.at, zone).strftime("%Y-%m-%d %H:%M")
+        origin = f"{said} ({ago(hit.at, answer.at)})"
+        if hit.source:
+            origin += f"\n{hit.source}"
+        table.add_row(Text(hit.text), Text(origin), hit.layer.value, hit.id)
+    return table
+
+
+def item_table(items: list[Item], zone: tzinfo) -> Table:
+    """Structured memories, newest first."""
+    table = Table(expand=True)
+    for heading in ("what", "kind", "state", "when", "id"):
+        table.add_column(heading, no_wrap=heading == "id")
+    for item in sorted(items, key=lambda item: (-item.updated, item.id)):
+        when = ""
+        if item.starts is not None:
+            when = datetime.fromtimestamp(item.starts, zone).strftime("%Y-%m-%d %H:%M")
+        table.add_row(Text(item.text), item.kind.value, item.state.value, when, item.id)
+    return table
+
+
+def status_table(status: Status) -> Table:
+    """Everything `status` says, one line each."""
+    table = Table.grid(padding=(0, 2))
+    rows: tuple[tuple[str, Text | str], ...] = (
+        ("window", _window(status)),
+        ("memory", _memory(status)),
+        *((f"{name} model", _model(status, name)) for name in status.models),
+        ("privacy", _budget(status)),
+        ("outbox", f"{status.outbox} reports wait for the cloud"),
+        ("cloud", status.cloud_url or "none: this phone works alone"),
+        ("phone id", status.device_id or "not enrolled yet"),
+        ("key", _key(status)),
+    )
+    for name, value in rows:
+        table.add_row(Text(name, style="bold"), value)
+    return table
+
+
+def sync_lines(report: SyncReport) -> list[str]:
+    """What a sync did, a line each."""
+    lines = [f"{report.uploads_acked} reports acknowledged by the cloud"]
+    if report.rounds_joined:
+        lines.append(f"joined rounds: {', '.join(report.rounds_joined)}")
+    elif not report.problems:
+        lines.append("no round is open that this phone has not joined yet")
+    for outcome in report.outcomes:
+        verb = "adopted" if outcome.adopted else f"not adopted ({outcome.reason})"
+        lines.append(
+            f"{outcome.model} version {outcome.version} {verb}, probes {outcome.score:.0%}"
+        )
+    return lines + report.problems
+
+
+def _window(status: Status) -> Text:
+    conditions = status.conditions
+    words = {True: "yes", False: "no", None: "unknown"}
+    battery = "unknown" if conditions.battery is None else f"{conditions.battery:.0%}"
+    state = Text("open" if conditions.window_open else "closed")
+    state.stylize("green" if conditions.window_open else "yellow")
+    state.append(
+        f"  (idle {words[conditions.idle]}, charging {words[conditions.charging]}, "
+        f"unmetered {words[conditions.unmetered]}, battery {battery}; unknown counts as no)",
+        style="default",
+    )
+    return state
+
+
+def _memory(status: Status) -> str:
+    memory = status.memory
+    return (
+        f"{memory.turns} turns, {memory.items} structured memories, {memory.working} in the "
+        f"working ring; {memory.consolidated} turns consolidated; "
+        f"{memory.bytes_stored / 1024:.0f} KiB sealed on disk"
+    )
+
+
+def _model(status: Status, name: str) -> str:
+    model = status.models[name]
+    return f"version {model.version}; {model.last_outcome}" if model.version else model.last_outcome
+
+
+def _budget(status: Status) -> Text:
+    budget = status.budget
+    text = Text(
+        f"ε {budget.epsilon_spent:.2f} spent in {budget.reports} reports at δ {budget.delta:g}, "
+        f"{budget.name} budget (cap ε {budget.epsilon_cap:g} a year)"
+    )
+    if not budget.private:
+        text.append("  the demo budget protects nobody", style="red")
+    return text
+
+
+def _key(status: Status) -> Text:
+    text = Text(status.protector)
+    if not status.protector_secure:
+        text.append("  insecure: whoever copies this folder can read the memory", style="yellow")
+    return text

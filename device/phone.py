@@ -1,0 +1,411 @@
+"""One phone: the composition root of device/.
+
+    record → raw log                      ask → router → layers → evaluate → answer
+    dream  → consolidate → sync → learn → privacy gate → outbox → cloud
+
+Everything the phone needs from outside is in `Machine` (law 6), so a real phone, a test and a
+virtual phone of the simulator run this very code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from device.actors import ActorSystem, Clock
+from device.actors.window import Window
+from device.conditions import ConditionSource
+from device.learning import ExampleStore, layer_label
+from device.memory import (
+    Forget,
+    ListItems,
+    Note,
+    RawMemory,
+    RawStats,
+    RecordMany,
+    StructuredMemory,
+    StructuredStats,
+    Touch,
+    TurnsAfter,
+    WorkingMemory,
+    WorkingStats,
+)
+from device.memory.dreaming import consolidate_pending, let_fade
+from device.memory.records import Answer, Item, ItemKind, Layer, Turn, TurnDraft
+from device.observer import (
+    Answered,
+    DreamEnded,
+    DreamStarted,
+    Observer,
+    Silent,
+    WindowClosed,
+    WindowOpened,
+)
+from device.recall import Recaller, Router, probe
+from device.settings import Settings
+from device.status import BudgetStatus, ConditionStatus, MemoryStatus, ModelStatus, Status
+from device.sync.adoption import Outcome, Shelf
+from device.sync.backoff import Backoff
+from device.sync.channel import ChannelClosed, CloudUnreachable, Connect
+from device.sync.client import SyncClient, SyncFailed, SyncReport
+from device.sync.contributions import Contributions
+from device.sync.identity import Identity
+from device.sync.outbox import Outbox
+from device.sync.usage import Usage
+from device.vault import KeyProtector, Keyring, SealedLog, Storage
+from privacy import BUDGETS, BitSource, Ledger
+from protocol.models import SPECS, dedup_features, router_features
+from protocol.rounds import RoundDescriptor
+
+__all__ = ["DreamReport", "Machine", "Phone"]
+
+
+log = structlog.get_logger(__name__)
+
+LOGS = (
+    "raw",
+    "structured",
+    "working",
+    "identity",
+    "ledger",
+    "outbox",
+    "releases",
+    "usage",
+    "examples",
+)
+"""The sealed logs of a phone; each has one owner."""
+
+SYNC_TROUBLE = (CloudUnreachable, ChannelClosed, SyncFailed)
+"""Failures of a sync after which the phone simply tries again later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a phone is given: time, randomness, storage, keys, senses and a way out."""
+
+    clock: Clock
+    bits: BitSource
+    """Random bytes for keys, nonces and privacy noise: `os.urandom` on a real phone."""
+    storage: Storage
+    protector: KeyProtector
+    conditions: ConditionSource
+    rng: np.random.Generator
+    """For local training and reconnect jitter, never for privacy."""
+    connect: Connect | None = None
+    """Opens a channel to the cloud; None: the phone works alone."""
+    observer: Observer = field(default_factory=Silent)
+
+
+@dataclass(frozen=True, slots=True)
+class DreamReport:
+    """What one dream did."""
+
+    consolidated: int
+    """Turns consolidated into the structured layer."""
+    sync: SyncReport | None
+    """None when it was not time to sync, or there is no cloud."""
+    problem: str = ""
+    """Why the sync failed, in one line; it will be tried again."""
+
+
+class Phone:
+    """Open with `Phone.open`, end with `close`; one process at a time owns the storage."""
+
+    def __init__(self, machine: Machine, settings: Settings, logs: dict[str, SealedLog]) -> None:
+        self.settings = settings
+        self._machine = machine
+        self._clock = machine.clock
+        self._observer = machine.observer
+        self._logs = logs
+        self._busy = asyncio.Lock()
+        self._backoff = Backoff(settings.sync_interval_seconds, machine.rng)
+
+        self.identity = Identity(logs["identity"], machine.bits)
+        self.ledger = Ledger(
+            logs["ledger"], BUDGETS[settings.budget], device_id=self.identity.device_id
+        )
+        self.outbox = Outbox(logs["outbox"])
+        self.shelf = Shelf(logs["releases"])
+        self.usage = Usage(logs["usage"])
+        self.examples = ExampleStore(logs["examples"])
+        self.window = Window(
+            machine.clock,
+            machine.conditions,
+            settings.settle_seconds,
+            settings.poll_seconds,
+            battery_floor=settings.min_battery,
+        )
+        self._actors = ActorSystem(machine.clock)
+        self._raw = self._actors.spawn("raw", lambda: RawMemory(logs["raw"]))
+        self._structured = self._actors.spawn(
+            "structured", lambda: StructuredMemory(logs["structured"])
+        )
+        self._working = self._actors.spawn(
+            "working", lambda: WorkingMemory(logs["working"], settings.working_turns)
+        )
+        self._recaller = Recaller(
+            self._raw,
+            self._structured,
+            self._working,
+            lambda: Router(self.shelf.adopted("router"), settings.zone),
+            machine.clock,
+            zone=settings.zone,
+        )
+        self._contributions = Contributions(
+            ledger=self.ledger,
+            bits=machine.bits,
+            outbox=self.outbox,
+            usage=self.usage,
+            examples=self.examples,
+            shelf=self.shelf,
+            rng=machine.rng,
+            clock=machine.clock,
+            observer=machine.observer,
+        )
+
+    @classmethod
+    async def open(cls, machine: Machine, settings: Settings) -> Phone:
+        """Open the sealed logs and start the actors.
+
+        Raises:
+            VaultError: wrong key, tampered, busy, full or read-only storage; nothing is lost.
+            LedgerCorrupt: the privacy ledger does not hold; nothing may leave this phone.
+        """
+        keyring = Keyring.open(machine.storage, machine.protector, machine.bits)
+        logs = {
+            name: SealedLog.open(
+                machine.storage,
+                name,
+                keyring,
+                clock_now=machine.clock.now,
+                bits=machine.bits,
+                segment_records=settings.segment_records,
+                segment_age=settings.segment_age_seconds,
+            )
+            for name in LOGS
+        }
+        phone = cls(machine, settings, logs)
+        await phone._refill()
+        return phone
+
+    async def _refill(self) -> None:
+        """Give the working ring back its newest turns; the raw layer is their only record."""
+        newest = (await self._raw.ask(RawStats())).last_sequence
+        for turn in await self._raw.ask(TurnsAfter(newest - self.settings.working_turns)):
+            await self._working.ask(Note(turn))
+
+    async def close(self) -> None:
+        """Stop the actors and release the storage; everything acknowledged is durable already."""
+        await self._actors.stop()
+        for log in self._logs.values():
+            log.close()
+
+    # --- remembering and recalling: always served, never waiting for a dream (law 2) ---
+
+    async def record(
+        self,
+        text: str,
+        *,
+        speaker: str = "user",
+        at: float | None = None,
+        session: str = "",
+        source: str = "",
+        kind: str = "dialogue",
+    ) -> Turn:
+        """Keep one turn; durable on return. `at` defaults to now."""
+        moment = self._clock.now() if at is None else at
+        draft = TurnDraft(moment, speaker, text, session, source, kind)
+        return (await self.record_many([draft]))[0]
+
+    async def record_many(self, drafts: Sequence[TurnDraft]) -> list[Turn]:
+        """Keep many turns with one sync to disk; all durable on return."""
+        turns = await self._raw.ask(RecordMany(list(drafts)))
+        for turn in turns[-self.settings.working_turns :]:
+            await self._working.ask(Note(turn))
+        return turns
+
+    async def recall(self, query: str, k: int = 10) -> Answer:
+        """The `k` memories that answer `query` best, each with where it comes from."""
+        answer = await self._recaller.recall(query, k)
+        self.usage.answered(answer)
+        layers = tuple(dict.fromkeys(hit.layer.value for hit in answer.hits))
+        self._observer.on(Answered(self._clock.now(), answer.decided_by, layers))
+        return answer
+
+    async def feedback(self, answer: Answer, used: Sequence[str]) -> None:
+        """Learn which hits of `answer` helped (`used`: their ids; empty: none did)."""
+        helped = [hit for hit in answer.hits if hit.id in set(used)]
+        self.usage.judged(useful=bool(helped))
+        if not helped:
+            return
+        layers = {hit.layer for hit in helped}
+        self.examples.add_router(router_features(answer.query), layer_label(layers))
+        items = [hit.id for hit in helped if hit.layer is Layer.STRUCTURED]
+        if items:
+            await self._structured.ask(Touch(items, self._clock.now()))
+
+    async def feedback_pair(self, a: str, b: str, verdict: str) -> None:
+        """Learn whether two texts say the same: ``duplicate``, ``merge`` or ``independent``."""
+        self.examples.add_dedup(dedup_features(a, b), verdict)
+
+    async def items(self, kind: ItemKind | None = None) -> list[Item]:
+        """Everything the structured layer holds, or one kind of it."""
+        return await self._structured.ask(ListItems(kind))
+
+    async def turns(self, after: int = -1, limit: int = 1000) -> list[Turn]:
+        """Turns of the raw layer above sequence `after`, oldest first."""
+        return await self._raw.ask(TurnsAfter(after, limit))
+
+    async def forget(self, turns: Sequence[str]) -> int:
+        """Erase turns and all that was drawn from them, in every layer; how many entries went."""
+        gone = 0
+        for actor in (self._raw, self._structured, self._working):
+            gone += await actor.ask(Forget(list(turns)))
+        self._recaller.forget(turns)
+        return gone
+
+    # --- dreaming: only while the window is open, or when the owner says so ---
+
+    async def run(self) -> None:
+        """The daemon: wait for the window, dream, rest; for ever, until cancelled."""
+        while True:
+            await self.window.opened()
+            self._observer.on(WindowOpened(self._clock.now()))
+            outcome = await self.window.run_while_open(self._dreams)
+            self._observer.on(WindowClosed(self._clock.now()))
+            log.debug("window closed", outcome=outcome)
+
+    async def _dreams(self) -> None:
+        """Dream and rest while the window lasts."""
+        while True:
+            await self.dream()
+            await self._clock.sleep(self.settings.dream_interval_seconds)
+
+    async def dream(self) -> DreamReport:
+        """Consolidate, forget, and sync when it is due. Cancelling it loses nothing."""
+        async with self._busy:
+            self._observer.on(DreamStarted(self._clock.now()))
+            outcome = "interrupted"
+            try:
+                report = await self._dream()
+                outcome = "finished"
+            finally:
+                self._observer.on(DreamEnded(self._clock.now(), outcome))
+        return report
+
+    async def _dream(self) -> DreamReport:
+        now = self._clock.now()
+        consolidated = await consolidate_pending(
+            self._raw, self._structured, self._working, tz=self.settings.zone, now=now
+        )
+        await let_fade(self._structured, now=now)
+        if self._machine.connect is None or not self._backoff.due(self._clock.now()):
+            return DreamReport(consolidated, None)
+        try:
+            return DreamReport(consolidated, await self._sync(self._machine.connect))
+        except SYNC_TROUBLE as error:
+            log.info("sync failed", reason=str(error))
+            return DreamReport(consolidated, None, str(error))
+
+    async def sync_now(self) -> SyncReport:
+        """Sync because the owner asked; still through the privacy gate.
+
+        Raises:
+            CloudUnreachable, ChannelClosed, SyncFailed: nothing is lost.
+        """
+        if self._machine.connect is None:
+            raise CloudUnreachable("this phone has no cloud: run `reverie-device init --cloud URL`")
+        async with self._busy:
+            return await self._sync(self._machine.connect)
+
+    async def _sync(self, connect: Connect) -> SyncReport:
+        client = SyncClient(
+            identity=self.identity,
+            cloud_key=bytes.fromhex(self.settings.cloud_key),
+            token=self.settings.token,
+            connect=connect,
+            outbox=self.outbox,
+            shelf=self.shelf,
+            probe=self._probe,
+            make_reports=self._make_reports,
+            on_outcome=self._note_outcome,
+            clock=self._clock,
+            bits=self._machine.bits,
+            observer=self._observer,
+        )
+        try:
+            report = await client.sync()
+        except SYNC_TROUBLE:
+            self._backoff.failed(self._clock.now())
+            raise
+        self._backoff.succeeded(self._clock.now(), report.retry_after)
+        return report
+
+    async def _make_reports(self, rounds: list[RoundDescriptor], report: SyncReport) -> None:
+        stats = await self._raw.ask(RawStats())
+        joined = self._contributions.make(rounds, records=stats.turns)
+        report.rounds_joined.extend(joined.rounds)
+        report.problems.extend(joined.problems)
+
+    def _probe(self, model: str, weights: dict[str, NDArray[np.float32]]) -> float:
+        """Accuracy on the built-in probes and on what this phone's owner has told it."""
+        return probe(model, weights, self.examples.training_set(model))
+
+    def _note_outcome(self, outcome: Outcome) -> None:
+        self.usage.adoption(outcome.model, "adopted" if outcome.adopted else "refused")
+
+    async def status(self) -> Status:
+        """What the owner sees at a glance."""
+        raw = await self._raw.ask(RawStats())
+        structured = await self._structured.ask(StructuredStats())
+        working = await self._working.ask(WorkingStats())
+        conditions = await self._machine.conditions.read()
+        spent = self.ledger.spent()
+        budget = self.ledger.budget
+        return Status(
+            device_id=self.identity.device_id,
+            cloud_url=self.settings.cloud_url,
+            protector=self._machine.protector.name,
+            protector_secure=self._machine.protector.secure,
+            conditions=ConditionStatus(
+                idle=conditions.idle,
+                charging=conditions.charging,
+                unmetered=conditions.unmetered,
+                battery=conditions.battery,
+                window_open=conditions.all_hold,
+            ),
+            memory=MemoryStatus(
+                turns=raw.turns,
+                items=structured.items,
+                consolidated=structured.through + 1,
+                working=working.turns,
+                bytes_stored=sum(
+                    self._machine.storage.size(name) for name in self._machine.storage.names()
+                ),
+            ),
+            models={model: self._model_status(model) for model in SPECS},
+            budget=BudgetStatus(
+                name=budget.name,
+                private=budget.private,
+                epsilon_spent=spent.epsilon,
+                epsilon_cap=budget.yearly_epsilon,
+                delta=spent.delta,
+                reports=spent.charges,
+            ),
+            outbox=len(self.outbox.waiting()),
+        )
+
+    def _model_status(self, model: str) -> ModelStatus:
+        outcome = self.shelf.last_outcome(model)
+        if outcome is None:
+            return ModelStatus(version=0, last_outcome="no release tried yet")
+        said = "adopted" if outcome.adopted else f"kept the old one: {outcome.reason}"
+        return ModelStatus(
+            version=self.shelf.version(model),
+            last_outcome=f"version {outcome.version} {said} (probes {outcome.score:.0%})",
+        )

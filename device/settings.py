@@ -1,0 +1,107 @@
+"""The phone's settings: one model, one file (`device.toml`), every constant a named field.
+
+Defaults are the source articles' own (FEATURES.md) or AOSP FederatedCompute's policy.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from device.actors import DomainError
+
+__all__ = ["Settings", "SettingsInvalid", "load_settings", "save_settings"]
+
+FILE = "device.toml"
+
+
+class SettingsInvalid(DomainError):
+    """The settings file is missing or wrong; the message says where and what to do."""
+
+
+class Settings(BaseModel):
+    """Everything a phone's owner may tune."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    cloud_url: str = ""
+    """Where the cloud answers; empty: the phone works alone and never syncs."""
+    cloud_key: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
+    """The cloud's Ed25519 public key in hex, pinned when the phone was set up."""
+    token: str = ""
+    """Single-use enrolment token; of no use to anyone once the phone is enrolled."""
+    budget: Literal["production", "demo"] = "production"
+    """Whose floors and caps the phone enforces, whatever the cloud asks for."""
+    timezone: str = "UTC"
+    """IANA zone in which "tomorrow" is meant."""
+    settle_seconds: float = Field(default=60.0, ge=0.0)
+    """How long idle, charging and unmetered must hold before a dream starts."""
+    poll_seconds: float = Field(default=60.0, gt=0.0)
+    """How often conditions are read while no dream runs."""
+    dream_interval_seconds: float = Field(default=3600.0, gt=0.0)
+    """Rest between two dreams inside one long window."""
+    sync_interval_seconds: float = Field(default=12 * 3600.0, gt=0.0)
+    """Rest between two syncs; two a day keep the radio and the byte budget small."""
+    min_battery: float = Field(default=0.30, ge=0.0, le=1.0)
+    """Below this charge the window stays shut even while charging."""
+    working_turns: int = Field(default=32, ge=1)
+    """Turns the working layer's ring holds."""
+    segment_records: int = Field(default=1000, ge=1)
+    """A sealed segment closes at this many records (002)."""
+    segment_age_seconds: float = Field(default=24 * 3600.0, gt=0.0)
+    """…or at this age (002)."""
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (KeyError, ValueError, OSError):
+            raise ValueError(f"{name!r} is no IANA time zone, such as Asia/Shanghai") from None
+        return name
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone itself."""
+        return ZoneInfo(self.timezone)
+
+
+def load_settings(folder: Path) -> Settings:
+    """Read `device.toml` in the phone's folder.
+
+    Raises:
+        SettingsInvalid: no such file, no TOML, or a field that does not fit.
+    """
+    path = folder / FILE
+    try:
+        return Settings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise SettingsInvalid(
+            f"{folder} holds no phone yet: run `reverie-device init` first"
+        ) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsInvalid(f"{path} cannot be read: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise SettingsInvalid(f"{path}: {field}: {first['msg']}") from None
+
+
+def save_settings(folder: Path, settings: Settings) -> None:
+    """Write what differs from the defaults, readable only by the owner."""
+    chosen = settings.model_dump(exclude_defaults=True)
+    lines = [f"{name} = {_toml(value)}" for name, value in sorted(chosen.items())]
+    path = folder / FILE
+    path.touch(mode=0o600)
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def _toml(value: str | float | int) -> str:
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return repr(value)

@@ -1,0 +1,72 @@
+"""What a phone's owner sees of it in one glance."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+__all__ = ["BudgetStatus", "ConditionStatus", "MemoryStatus", "ModelStatus", "Status"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class ConditionStatus(_Part):
+    """Each condition as read; None means unknown, which counts as no."""
+
+    idle: bool | None
+    charging: bool | None
+    unmetered: bool | None
+    battery: float | None
+    """0–1"""
+    window_open: bool
+    """All three hold now (the settling time is not counted)."""
+
+
+class MemoryStatus(_Part):
+    """Sizes of the three layers."""
+
+    turns: int
+    items: int
+    consolidated: int
+    """Turns that the structured layer has taken in."""
+    working: int
+    bytes_stored: int
+    """Sealed bytes on disk, all logs."""
+
+
+class ModelStatus(_Part):
+    """One of the models that travel."""
+
+    version: int
+    """0: none adopted yet."""
+    last_outcome: str
+    """What became of the newest release this phone tried."""
+
+
+class BudgetStatus(_Part):
+    """What privacy has cost so far."""
+
+    name: str
+    private: bool
+    """False for the demo budget, which protects nobody."""
+    epsilon_spent: float
+    epsilon_cap: float
+    delta: float
+    reports: int
+
+
+class Status(_Part):
+    """`reverie-device status`."""
+
+    device_id: str
+    cloud_url: str
+    protector: str
+    protector_secure: bool
+    """False: whoever copies the folder can read it."""
+    conditions: ConditionStatus
+    memory: MemoryStatus
+    models: dict[str, ModelStatus]
+    budget: BudgetStatus
+    outbox: int
+    """Reports waiting for the cloud."""

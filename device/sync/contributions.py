@@ -1,0 +1,123 @@
+"""What the phone gives to open rounds: usage counts and local training, through the one door."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from device.actors import Clock
+from device.learning import ExampleStore, local_update
+from device.observer import Charged, Observer, Released
+from device.sync.adoption import Shelf
+from device.sync.outbox import Outbox
+from device.sync.usage import Usage
+from privacy import (
+    BitSource,
+    BudgetExceeded,
+    Gate,
+    Ledger,
+    PrivateReport,
+    RoundAlreadyCharged,
+    RoundRefused,
+)
+from privacy.accounting import rho_units
+from protocol.models import SPECS, head_dimension
+from protocol.rounds import RoundDescriptor
+
+__all__ = ["Contributions", "Joined"]
+
+LOCAL_EPOCHS = 3
+LOCAL_RATE = 0.5
+"""Learning rate of the local steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Rounds a report was made for, and why others were left out."""
+
+    rounds: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+class Contributions:
+    """Makes at most one report for each open round."""
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        bits: BitSource,
+        outbox: Outbox,
+        usage: Usage,
+        examples: ExampleStore,
+        shelf: Shelf,
+        rng: np.random.Generator,
+        clock: Clock,
+        observer: Observer,
+    ) -> None:
+        self._gate = Gate(ledger, bits)
+        self._outbox = outbox
+        self._usage = usage
+        self._examples = examples
+        self._shelf = shelf
+        self._rng = rng
+        self._clock = clock
+        self._observer = observer
+
+    def make(self, rounds: list[RoundDescriptor], *, records: int) -> Joined:
+        """Put a report into the outbox for every round this phone may still join.
+
+        A phone with nothing to say reports zeros under the same noise, so that silence tells
+        nothing. A round already charged is passed over; so is one that this phone's own budget
+        or floors forbid, which its owner sees and the cloud does not.
+        """
+        joined: list[str] = []
+        problems: list[str] = []
+        for descriptor in rounds:
+            name = f"{descriptor.task}/{descriptor.round}"
+            try:
+                self._join(descriptor, records)
+                joined.append(name)
+            except RoundAlreadyCharged:
+                continue
+            except (BudgetExceeded, RoundRefused) as error:
+                problems.append(f"{name} left out: {error}")
+        return Joined(tuple(joined), tuple(problems))
+
+    def _join(self, descriptor: RoundDescriptor, records: int) -> None:
+        if descriptor.task == "usage":
+            vector, through = self._usage.vector(records)
+            self._release(descriptor, vector)
+            self._usage.forget(through)
+        else:
+            self._release(descriptor, self._update(descriptor))
+
+    def _release(self, descriptor: RoundDescriptor, vector: NDArray[np.floating]) -> None:
+        charge = rho_units(descriptor.clip, descriptor.sigma)
+
+        def store(report: PrivateReport) -> None:
+            # The gate calls this only once the ledger holds the charge durably (law 1).
+            now = self._clock.now()
+            self._observer.on(Charged(now, report.task, report.round, charge))
+            kept = self._outbox.put(report)
+            self._observer.on(
+                Released(now, report.report_id, report.task, report.round, kept.sha256)
+            )
+
+        self._gate.release(descriptor, vector, at=self._clock.now(), store=store)
+
+    def _update(self, descriptor: RoundDescriptor) -> NDArray[np.float32]:
+        """The change local training makes to the model's head; zeros where there is no ground
+        to train on: another base version in use, or no example yet."""
+        spec = SPECS[descriptor.task]
+        weights = self._shelf.weights(descriptor.task)
+        if weights is None or self._shelf.version(descriptor.task) != descriptor.base_version:
+            return np.zeros(head_dimension(spec), dtype=np.float32)
+        inputs, labels = self._examples.training_set(descriptor.task)
+        if not len(inputs):
+            return np.zeros(head_dimension(spec), dtype=np.float32)
+        return local_update(
+            spec, weights, inputs, labels, epochs=LOCAL_EPOCHS, lr=LOCAL_RATE, rng=self._rng
+        )

@@ -1,0 +1,83 @@
+"""The sealed outbox: randomised reports waiting for the cloud's durable acknowledgement.
+
+It accepts nothing but a `PrivateReport`, which only the privacy gate can make (law 1). Its bytes
+are fixed when they enter: every retry sends the same ones (law 3).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import cast
+
+import msgpack
+
+from device.vault import SealedLog
+from privacy import PrivateReport
+from protocol.rounds import Task
+from protocol.update import Report, encode_report
+
+__all__ = ["Outbox", "Waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One report that is not acknowledged yet."""
+
+    report_id: bytes
+    task: str
+    round: int
+    body: bytes
+    """The upload, byte for byte."""
+
+    @property
+    def sha256(self) -> bytes:
+        """Hash of the upload's bytes."""
+        return hashlib.sha256(self.body).digest()
+
+
+class Outbox:
+    """The only owner of the log it is given."""
+
+    def __init__(self, log: SealedLog) -> None:
+        self._log = log
+        self._waiting: dict[bytes, tuple[int, Waiting]] = {}
+        for sequence, payload in log.read():
+            report_id, task, round_, body = msgpack.unpackb(payload)
+            self._waiting[report_id] = (sequence, Waiting(report_id, task, round_, body))
+
+    def put(self, report: PrivateReport) -> Waiting:
+        """Store `report`; it survives a crash from here on.
+
+        Raises:
+            TypeError: it is not a PrivateReport: nothing else may leave the phone.
+        """
+        if not isinstance(report, PrivateReport):
+            raise TypeError("the outbox takes only reports made by the privacy gate")
+        body = encode_report(
+            Report(
+                task=cast(Task, report.task),
+                round=report.round,
+                report_id=report.report_id,
+                masked=report.masked,
+                sealed_seed=report.sealed_seed,
+            )
+        )
+        waiting = Waiting(report.report_id, report.task, report.round, body)
+        sequence = self._log.append(msgpack.packb([*_fields(waiting)]))
+        self._waiting[report.report_id] = (sequence, waiting)
+        return waiting
+
+    def waiting(self) -> list[Waiting]:
+        """Reports to send, oldest first."""
+        return [entry for _, entry in sorted(self._waiting.values(), key=lambda pair: pair[0])]
+
+    def settle(self, report_id: bytes) -> None:
+        """Forget a report: the cloud holds it, or its round is over. Idempotent."""
+        held = self._waiting.pop(report_id, None)
+        if held is not None:
+            self._log.erase([held[0]])
+
+
+def _fields(waiting: Waiting) -> tuple[bytes, str, int, bytes]:
+    return waiting.report_id, waiting.task, waiting.round, waiting.body

@@ -1,0 +1,116 @@
+"""Counts of how the memory was used: all that may ever leave about use, and through the gate.
+
+The log holds categories, never a query or an answer. One report turns everything since the last
+one into eight one-hot histograms (privacy/streams.py) and then forgets it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from device.memory.records import Answer
+from device.vault import SealedLog
+from privacy.streams import usage_vector
+
+__all__ = ["Usage"]
+
+QUERY_BINS = ((0, "0"), (5, "1-5"), (20, "6-20"), (50, "21-50"))
+RECORD_BINS = ((99, "0-99"), (999, "100-999"), (9_999, "1000-9999"))
+USEFUL_BINS = ((0.25, "0-25"), (0.50, "25-50"), (0.75, "50-75"), (1.0, "75-100"))
+NONE = "none"
+
+
+class Usage:
+    """The only owner of the log it is given."""
+
+    def __init__(self, log: SealedLog) -> None:
+        self._log = log
+        self._events: list[tuple[int, str, str]] = []
+        """(sequence, what, category)"""
+        for sequence, payload in log.read():
+            what, category = msgpack.unpackb(payload)
+            self._events.append((sequence, what, category))
+
+    def answered(self, answer: Answer) -> None:
+        """Count one recall: who decided, which layer came first, in which language."""
+        top = answer.hits[0].layer.value if answer.hits else NONE
+        self._note(
+            ("decided_by", answer.decided_by),
+            ("top_layer", top),
+            ("language", language_of(answer.query)),
+        )
+
+    def judged(self, *, useful: bool) -> None:
+        """Count one piece of feedback: did any memory of the answer help?"""
+        self._note(("useful", "yes" if useful else "no"))
+
+    def adoption(self, model: str, outcome: str) -> None:
+        """Count what became of a release: ``adopted`` or ``refused``."""
+        self._note((f"{model}_adoption", outcome))
+
+    def vector(self, records: int) -> tuple[NDArray[np.float64], int]:
+        """The one-hot usage vector of a phone with `records` turns, and the log position it
+        covers, to be handed to `forget` once the report is safely in the outbox."""
+        counts: dict[str, Counter[str]] = {}
+        for _, what, category in self._events:
+            counts.setdefault(what, Counter())[category] += 1
+        queries = sum(counts.get("decided_by", Counter()).values())
+        answers = {
+            name: _commonest(counts.get(name))
+            for name in (
+                "decided_by",
+                "top_layer",
+                "language",
+                "router_adoption",
+                "dedup_adoption",
+            )
+        }
+        answers["queries"] = _bin(queries, QUERY_BINS, "51+")
+        answers["records"] = _bin(records, RECORD_BINS, "10000+")
+        answers["usefulness"] = _usefulness(counts.get("useful"))
+        through = self._events[-1][0] if self._events else -1
+        return usage_vector(answers), through
+
+    def forget(self, through: int) -> None:
+        """Erase every event up to log position `through`."""
+        gone = [sequence for sequence, _, _ in self._events if sequence <= through]
+        if gone:
+            self._log.erase(gone)
+            self._events = [event for event in self._events if event[0] > through]
+
+    def _note(self, *events: tuple[str, str]) -> None:
+        sequences = self._log.append_many([msgpack.packb(list(event)) for event in events])
+        self._events.extend(
+            (sequence, *event) for sequence, event in zip(sequences, events, strict=True)
+        )
+
+
+def language_of(text: str) -> str:
+    """``zh``, ``en`` or ``mixed``, by script."""
+    chinese = any("一" <= letter <= "鿿" for letter in text)
+    latin = any(letter.isascii() and letter.isalpha() for letter in text)
+    if chinese and latin:
+        return "mixed"
+    return "zh" if chinese else "en"
+
+
+def _commonest(counts: Counter[str] | None) -> str:
+    if not counts:
+        return NONE
+    return min(counts, key=lambda category: (-counts[category], category))
+
+
+def _bin(value: int, bins: Sequence[tuple[int, str]], above: str) -> str:
+    return next((name for limit, name in bins if value <= limit), above)
+
+
+def _usefulness(counts: Counter[str] | None) -> str:
+    if not counts:
+        return NONE
+    share = counts["yes"] / sum(counts.values())
+    return next(name for limit, name in USEFUL_BINS if share <= limit)

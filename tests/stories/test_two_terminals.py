@@ -1,0 +1,127 @@
+"""The README's story in two terminals, with real processes and a real socket."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from simulator.sample import DIALOGUES, QUESTIONS
+from tests.cloud.processes import running_process
+
+MOST_SYNCS = 60
+
+
+class Terminal:
+    """Runs `reverie-device` and `reverie-audit` for one phone's folder."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def device(self, command: str, *arguments: str, code: int = 0) -> str:
+        return self._run(
+            "device.interfaces.cli", [command, "--home", str(self.home)], arguments, code
+        )
+
+    def device_json(self, command: str, *arguments: str) -> dict[str, object]:
+        return json.loads(self.device(command, "--json", *arguments))
+
+    def audit(self, *arguments: str, code: int = 0) -> str:
+        return self._run("privacy.cli", ["ledger", str(self.home)], arguments, code)
+
+    def _run(self, module: str, command: list[str], rest: tuple[str, ...], code: int) -> str:
+        program = f"from {module} import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", program, *command, *rest],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode == code, said
+        assert "Traceback" not in said
+        return done.stdout if code == 0 else said
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Terminal:
+    return Terminal(tmp_path / "phone")
+
+
+def test_init_import_recall_sync_status_audit(terminal: Terminal, tmp_path: Path) -> None:
+    state = str(tmp_path / "cloud")
+    serve = ("serve", "--state", state, "--port", "0", "--open-enrolment", "--budget", "demo")
+    with running_process(*serve) as cloud:
+        terminal.device("init", "--cloud", str(cloud.said["url"]), "--timezone", "Asia/Shanghai")
+        assert terminal.device_json("import", str(DIALOGUES))["imported"] == 390
+        assert terminal.device_json("import", str(DIALOGUES)) == {"imported": 0, "known": 390}
+
+        answer = terminal.device_json("recall", "林晓住在哪里？")
+        assert answer["hits"]
+        assert {"id", "source", "at"} <= set(answer["hits"][0])  # type: ignore[index]
+
+        # The first models train while the cloud already answers, so their rounds open later.
+        acked = 0
+        for _ in range(MOST_SYNCS):
+            acked += terminal.device_json("sync", "--now")["uploads_acked"]  # type: ignore[operator]
+            if acked == 3:
+                break
+        assert acked == 3
+        status = terminal.device_json("status")
+        assert status["device_id"]
+        assert status["budget"]["reports"] == 3  # type: ignore[index]
+        assert "NOT PRIVATE" in terminal.audit()
+
+        terminal.device("dream", "--now")
+        assert json.loads(terminal.device("list", "--json"))
+        code, errors = cloud.end()
+        assert code == 0, errors
+    said = terminal.device("sync", "--now", code=1)
+    assert "reverie-cloud serve" in said
+    assert terminal.device_json("status")["memory"]["turns"] == 390  # type: ignore[index]
+
+
+def test_most_questions_about_the_sample_find_their_turn(terminal: Terminal) -> None:
+    """A sanity floor for what the README shows, not a benchmark."""
+    terminal.device("init")
+    terminal.device("import", str(DIALOGUES))
+    turns = {
+        row["text"]: row["id"] for row in map(json.loads, DIALOGUES.read_text("utf-8").splitlines())
+    }
+    questions = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()][::9]
+    found = 0
+    for question in questions:
+        answer = terminal.device_json("recall", "-k", "10", question["query"])
+        hits = {turns.get(hit["text"]) for hit in answer["hits"]}  # type: ignore[attr-defined,index]
+        found += bool(hits & set(question["evidence"]))
+    assert found >= len(questions) * 0.5, f"{found} of {len(questions)}"
+
+
+def test_what_a_user_can_get_wrong_is_one_clear_line(terminal: Terminal, tmp_path: Path) -> None:
+    assert "reverie-device init" in terminal.device("status", code=1)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        assert "reverie-cloud serve" in terminal.device("init", "--cloud", url, code=1)
+    assert not terminal.home.exists()
+    assert "no address" in terminal.device("init", "--cloud", "nonsense", code=1)
+
+    terminal.device("init")
+    assert "already" in terminal.device("init", code=1)
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"at": "2026-01-01T10:00:00Z", "speaker": "u", "text": "kept?"}\n{broken\n')
+    assert "line 2" in terminal.device("import", str(bad), code=1)
+    assert "missing.jsonl" in terminal.device("import", str(tmp_path / "missing.jsonl"), code=1)
+
+    terminal.device("record", "I moved to 12 Elm Road")
+    key = terminal.home / "vault.key"
+    kept = key.read_bytes()
+    key.write_bytes(bytes(32))
+    terminal.device("recall", "Elm Road", code=1)
+    key.write_bytes(kept)
+    assert terminal.device_json("recall", "Elm Road")["hits"]
