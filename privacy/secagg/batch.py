@@ -1,0 +1,205 @@
+"""What leader and helper say to each other: one batch, one mask sum; msgpack, bounded, canonical.
+
+A batch carries the sealed seeds and the round's parameters, never a masked vector.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgpack
+import numpy as np
+import numpy.typing as npt
+
+from privacy.errors import BatchRefused
+from privacy.secagg.mask import REPORT_ID_BYTES, SEALED_SEED_BYTES, SealContext
+
+__all__ = [
+    "BATCH_ID_BYTES",
+    "LARGEST_BATCH",
+    "LARGEST_BATCH_BYTES",
+    "LARGEST_DIMENSION",
+    "Batch",
+    "MaskSum",
+    "SealedShare",
+]
+
+BATCH_ID_BYTES = 16
+HASH_BYTES = 32
+LARGEST_BATCH = 20_000
+"""Reports in one batch: 20,000 sealed seeds are 3 MB."""
+LARGEST_DIMENSION = 65_536
+LARGEST_BATCH_BYTES = 8 << 20
+_BATCH_FIELDS = 10
+_SHARE_FIELDS = 3
+_SUM_FIELDS = 5
+
+
+class SealedShare(NamedTuple):
+    """One report as the helper sees it."""
+
+    report_id: bytes
+    masked_hash: bytes
+    sealed_seed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A committed set of reports of one round, in the leader's order.
+
+    ``clip`` and ``sigma`` in real units, ``scale`` in lattice units per 1.0: those of the signed
+    round descriptor. Constructing one checks every bound (BatchRefused("malformed")).
+    """
+
+    batch_id: bytes
+    task: str
+    round: int
+    dimension: int
+    scale: int
+    clip: float
+    sigma: float
+    n_min: int
+    shares: tuple[SealedShare, ...]
+
+    def __post_init__(self) -> None:
+        _require(len(self.batch_id) == BATCH_ID_BYTES, "batch id has the wrong length")
+        _require(1 <= self.dimension <= LARGEST_DIMENSION, "dimension is out of range")
+        _require(min(self.round, self.scale, self.n_min) >= 1, "a count is below 1")
+        _require(0 < self.sigma < float("inf"), "sigma is not a positive number")
+        _require(0 < self.clip < float("inf"), "clip is not a positive number")
+        _require(len(self.shares) <= LARGEST_BATCH, "too many reports")
+        for share in self.shares:
+            _require(len(share.report_id) == REPORT_ID_BYTES, "report id has the wrong length")
+            _require(len(share.masked_hash) == HASH_BYTES, "hash has the wrong length")
+            _require(len(share.sealed_seed) == SEALED_SEED_BYTES, "seed has the wrong length")
+        _require(
+            len({share.report_id for share in self.shares}) == len(self.shares),
+            "a report is in the batch twice",
+        )
+
+    @property
+    def report_ids(self) -> tuple[bytes, ...]:
+        """Ids in the leader's order."""
+        return tuple(share.report_id for share in self.shares)
+
+    def context(self, share: SealedShare) -> SealContext:
+        """What the share's seed must be sealed to."""
+        return SealContext(
+            task=self.task,
+            round=self.round,
+            report_id=share.report_id,
+            masked_hash=share.masked_hash,
+            dimension=self.dimension,
+            scale=self.scale,
+            clip=self.clip,
+            sigma=self.sigma,
+            n_min=self.n_min,
+        )
+
+    def digest(self) -> bytes:
+        """SHA-256 of the canonical encoding: equal exactly for identical batches."""
+        return hashlib.sha256(self.encode()).digest()
+
+    def encode(self) -> bytes:
+        """Canonical bytes for the wire and the digest."""
+        packed: bytes = msgpack.packb(
+            [
+                "batch",
+                self.batch_id,
+                self.task,
+                self.round,
+                self.dimension,
+                self.scale,
+                float(self.clip),
+                float(self.sigma),
+                self.n_min,
+                [list(share) for share in self.shares],
+            ]
+        )
+        return packed
+
+    @classmethod
+    def decode(cls, data: bytes) -> Batch:
+        """The batch in ``data``; BatchRefused("malformed") for anything else."""
+        fields = _unpack(data, "batch", _BATCH_FIELDS)
+        *head, shares = fields
+        _require(
+            [type(value) for value in head] == [bytes, str, int, int, int, float, float, int],
+            "a field has the wrong type",
+        )
+        _require(isinstance(shares, list), "a field has the wrong type")
+        batch_id, task, number, dimension, scale, clip, sigma, n_min = head
+        return cls(
+            batch_id=batch_id,
+            task=task,
+            round=number,
+            dimension=dimension,
+            scale=scale,
+            clip=clip,
+            sigma=sigma,
+            n_min=n_min,
+            shares=tuple(_share(share) for share in shares),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MaskSum:
+    """The helper's only answer: Σ masks + its own noise, mod 2^32, for one whole batch."""
+
+    batch_id: bytes
+    batch_digest: bytes
+    count: int
+    vector: npt.NDArray[np.uint32]
+
+    def encode(self) -> bytes:
+        """Canonical bytes: what is persisted is what is sent, now and on every repeat."""
+        raw = self.vector.astype("<u4", copy=False).tobytes()
+        packed: bytes = msgpack.packb(
+            ["mask-sum", self.batch_id, self.batch_digest, self.count, raw]
+        )
+        return packed
+
+    @classmethod
+    def decode(cls, data: bytes) -> MaskSum:
+        """The mask sum in ``data``; BatchRefused("malformed") for anything else."""
+        fields = _unpack(data, "mask-sum", _SUM_FIELDS)
+        _require(
+            [type(value) for value in fields] == [bytes, bytes, int, bytes],
+            "a field has the wrong type",
+        )
+        batch_id, digest, count, raw = fields
+        _require(len(batch_id) == BATCH_ID_BYTES, "batch id has the wrong length")
+        _require(len(digest) == HASH_BYTES, "digest has the wrong length")
+        _require(len(raw) % 4 == 0 and 0 < len(raw) <= 4 * LARGEST_DIMENSION, "vector is odd")
+        vector = np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False)
+        return cls(batch_id, digest, count, vector)
+
+
+def _unpack(data: bytes, tag: str, length: int) -> list[Any]:
+    _require(len(data) <= LARGEST_BATCH_BYTES, "message is too large")
+    try:
+        fields = msgpack.unpackb(
+            data, strict_map_key=True, max_map_len=0, max_array_len=LARGEST_BATCH, max_ext_len=0
+        )
+    except (ValueError, msgpack.UnpackException):
+        raise BatchRefused("malformed", "message is not msgpack") from None
+    _require(isinstance(fields, list) and len(fields) == length, "message has the wrong shape")
+    _require(fields[0] == tag, "message is of another kind")
+    return list(fields[1:])
+
+
+def _share(fields: object) -> SealedShare:
+    if not (
+        isinstance(fields, list)
+        and len(fields) == _SHARE_FIELDS
+        and all(isinstance(value, bytes) for value in fields)
+    ):
+        raise BatchRefused("malformed", "a report has the wrong shape")
+    return SealedShare(*fields)
+
+
+def _require(condition: bool, detail: str) -> None:
+    if not condition:
+        raise BatchRefused("malformed", detail)

@@ -1,0 +1,86 @@
+"""Floors, lattice limits, and what a budget says about a fleet."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from privacy import DEMO, PRODUCTION, FloorViolated, RoundRefused
+from privacy.lattice import share_variance, total_variance
+from privacy.streams import USAGE_CLIP, USAGE_DIMENSION
+from tests.privacy.parts import Round, round_of
+
+
+@pytest.mark.parametrize("budget", [PRODUCTION, DEMO])
+@pytest.mark.parametrize("task", ["usage", "router", "dedup"])
+@pytest.mark.parametrize("fleet", [0, 50, 1_000, 20_000])
+def test_a_budgets_own_terms_pass_its_own_floors(budget: object, task: str, fleet: int) -> None:
+    chosen = PRODUCTION if budget is PRODUCTION else DEMO
+    terms = chosen.terms(task, fleet)
+    dimension = USAGE_DIMENSION if task == "usage" else 2_000
+    chosen.check(Round(task, 1, dimension, terms.scale, terms.clip, terms.sigma, terms.n_min))
+    assert chosen.parameters(task, fleet) == (terms.sigma, terms.n_min, terms.cadence)
+
+
+def test_production_refuses_a_demo_round_and_not_the_reverse() -> None:
+    for task, dimension in (("usage", 32), ("router", 40)):
+        with pytest.raises(FloorViolated):
+            PRODUCTION.check(round_of(DEMO, task, 1, dimension))
+        DEMO.check(round_of(PRODUCTION, task, 1, dimension))
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"sigma": 3.32}, FloorViolated),
+        ({"clip": 1.01}, FloorViolated),
+        ({"n_min": 99}, FloorViolated),
+        ({"sigma": math.nan}, RoundRefused),
+        ({"clip": math.inf}, RoundRefused),
+        ({"clip": -1.0}, RoundRefused),
+        ({"scale": 0}, RoundRefused),
+        ({"round": 0}, RoundRefused),
+        ({"scale": 8}, RoundRefused),
+        ({"n_min": 10**9}, RoundRefused),
+        ({"scale": 1 << 30}, RoundRefused),
+        ({"task": "location"}, RoundRefused),
+    ],
+)
+def test_rounds_below_a_floor_or_off_the_lattice(
+    change: dict[str, object], error: type[Exception]
+) -> None:
+    good = Round()
+    PRODUCTION.check(good)
+    with pytest.raises(error):
+        PRODUCTION.check(replace(good, **change))  # type: ignore[arg-type]
+
+
+def test_a_usage_round_has_the_usage_dimension() -> None:
+    with pytest.raises(RoundRefused):
+        PRODUCTION.check(round_of(PRODUCTION, "usage", 1, 33))
+
+
+@pytest.mark.parametrize("n_min", [1, 20, 100, 777])
+def test_n_min_phones_together_add_the_full_noise(n_min: int) -> None:
+    sigma, scale = 0.71 * USAGE_CLIP, 256
+    whole = total_variance(sigma, scale)
+    assert whole >= (sigma * scale) ** 2 * (1 - 1e-12)
+    assert whole <= share_variance(sigma, scale, n_min) * n_min < whole + n_min
+
+
+def test_what_a_fleet_is_allowed() -> None:
+    fifty, thousand = PRODUCTION.allowance(50), PRODUCTION.allowance(1_000)
+    assert not fifty.counts_useful
+    assert not fifty.updates_useful
+    assert fifty.counts_error == pytest.approx(0.46, abs=0.01)
+    assert thousand.counts_useful
+    assert thousand.updates_useful
+    assert not PRODUCTION.allowance(499).counts_useful
+    assert PRODUCTION.allowance(500).counts_useful
+    assert "refuses to publish" in PRODUCTION.allows(50)
+    assert "2.9 % of the fleet" in PRODUCTION.allows(1_000)
+    assert DEMO.allowance(50).updates_useful
+    with pytest.raises(ValueError):
+        PRODUCTION.allows(0)
