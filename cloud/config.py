@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from privacy import BUDGETS
+
 __all__ = ["DAY", "HOUR", "CloudConfig"]
 
 HOUR = 3600.0
@@ -32,7 +34,9 @@ class CloudConfig(BaseModel):
     helper_url: str | None = Field(None, description="None embeds a helper in this process")
     open_enrolment: bool = False
     token_lifetime: float = Field(7 * DAY, gt=0, description="seconds")
-    revisit: float = Field(12 * HOUR, ge=0, description="seconds until a phone is asked back")
+    revisit: float | None = Field(
+        None, ge=0, description="seconds until a phone is asked back; by the rounds' cadence if None"
+    )
     helper_timeout: float = Field(120.0, gt=0, description="seconds one batch may take")
     seed: int | None = None
 
@@ -42,6 +46,17 @@ class CloudConfig(BaseModel):
         if self.database is not None:
             return self.database.get_secret_value()
         return f"sqlite:///{self.state.absolute() / 'cloud.db'}"
+
+    @property
+    def revisit_after(self) -> float:
+        """Seconds until a phone is asked back: twice a round, and at least once a day.
+
+        Opening a connection costs a phone more bytes than most of what it carries.
+        """
+        if self.revisit is not None:
+            return self.revisit
+        budget = BUDGETS[self.budget]
+        return min(DAY, min(budget.terms(task).cadence for task in budget.tasks) / 2)
 
     @property
     def blobs(self) -> Path:

@@ -104,7 +104,7 @@ class Cloud:
             self._bits,
             sleep=self._sleep,
             metrics=self.metrics,
-            revisit=config.revisit,
+            revisit=config.revisit_after,
         )
         await self._core.refresh()
         self._started = True
