@@ -46,7 +46,7 @@ from device.observer import (
     WindowClosed,
     WindowOpened,
 )
-from device.recall import Recaller, Router, probe
+from device.recall import Recaller, Router, judge_with, probe
 from device.settings import Settings
 from device.status import BudgetStatus, ConditionStatus, MemoryStatus, ModelStatus, Status
 from device.sync.adoption import Outcome, Shelf
@@ -154,6 +154,7 @@ class Phone:
             self._working,
             lambda: Router(self.shelf.adopted("router"), settings.zone),
             machine.clock,
+            judge_provider=lambda: judge_with(self.shelf.weights("dedup")),
             zone=settings.zone,
         )
         self._contributions = Contributions(

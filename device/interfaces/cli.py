@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -20,18 +21,16 @@ from platformdirs import user_data_path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from device.actors import ActorError, DomainError
+from device.actors import DomainError, SystemClock
 from device.conditions import ScriptUnreadable
 from device.interfaces.chats import ChatUnreadable, read_chat
-from device.interfaces.home import ask_passphrase, open_phone
-from device.interfaces.views import answer_table, item_table, status_table, sync_lines
+from device.interfaces.home import ask_passphrase, open_phone, reach_phone
+from device.interfaces.service import EXPECTED, PhoneCalls, serving
+from device.interfaces.views import Narrator, answer_table, item_table, status_table, sync_lines
 from device.memory.records import ItemKind, TurnDraft
-from device.phone import Phone
 from device.settings import FILE, Settings, SettingsInvalid, save_settings
 from device.sync.root import fetch_root
-from device.vault import ProtectorKind, VaultError, create_protector
-from privacy import PrivacyError
-from protocol.errors import ProtocolError
+from device.vault import ProtectorKind, create_protector
 
 __all__ = ["app", "main"]
 
@@ -40,15 +39,6 @@ class ExportRefused(DomainError):
     """A chat export that cannot be read, and where."""
 
 
-EXPECTED = (
-    ActorError,
-    DomainError,
-    PrivacyError,
-    ProtocolError,
-    ScriptUnreadable,
-    VaultError,
-)
-"""What a user can run into: one line, exit code 1, nothing lost."""
 IMPORT_BATCH = 256
 """Turns that share one sync to disk while importing."""
 
@@ -59,7 +49,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 console = Console()
-T = TypeVar("T")
 
 Home = Annotated[
     Path,
@@ -85,7 +74,7 @@ def main() -> None:
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     try:
         app()
-    except EXPECTED as error:
+    except (*EXPECTED, ScriptUnreadable) as error:
         Console(stderr=True).print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:
@@ -148,8 +137,9 @@ def record(
 ) -> None:
     """Remember one thing that was said."""
 
-    async def work(phone: Phone) -> None:
-        turn = await phone.record(text, speaker=speaker, source="cli")
+    async def work(phone: PhoneCalls) -> None:
+        draft = TurnDraft(SystemClock().now(), speaker, text, source="cli")
+        turn = (await phone.record_many([draft]))[0]
         _show({"id": turn.id}, f"remembered as {turn.id}", as_json)
 
     _with_phone(home, work)
@@ -163,7 +153,7 @@ def record(
 def import_(home: Home, file: Path, as_json: AsJson = False) -> None:
     """Take in a chat export."""
 
-    async def work(phone: Phone) -> None:
+    async def work(phone: PhoneCalls) -> None:
         known = await _known_turns(phone)
         drafts = _read_export(file, phone.settings.zone)
         fresh = [draft for draft in drafts if _fingerprint(draft) not in known]
@@ -190,7 +180,7 @@ def recall(
 ) -> None:
     """Ask the memory; every answer says where it comes from."""
 
-    async def work(phone: Phone) -> None:
+    async def work(phone: PhoneCalls) -> None:
         answer = await phone.recall(query, k)
         if as_json:
             _print_json(asdict(answer))
@@ -213,7 +203,7 @@ def feedback(
 ) -> None:
     """Say which memories answered a question; the router learns from it."""
 
-    async def work(phone: Phone) -> None:
+    async def work(phone: PhoneCalls) -> None:
         answer = await phone.recall(query)
         await phone.feedback(answer, used)
         found = {hit.id for hit in answer.hits}
@@ -229,7 +219,7 @@ def feedback(
 def list_(home: Home, kind: ItemKind | None = None, as_json: AsJson = False) -> None:
     """Everything the structured memory holds."""
 
-    async def work(phone: Phone) -> None:
+    async def work(phone: PhoneCalls) -> None:
         items = await phone.items(kind)
         if as_json:
             _print_json([asdict(item) for item in items])
@@ -245,7 +235,7 @@ def list_(home: Home, kind: ItemKind | None = None, as_json: AsJson = False) -> 
 def forget(home: Home, turns: list[str]) -> None:
     """Erase turns, and everything that was drawn from them, for good."""
 
-    async def work(phone: Phone) -> None:
+    async def work(phone: PhoneCalls) -> None:
         gone = await phone.forget(turns)
         console.print(f"{gone} memories erased")
 
@@ -256,7 +246,7 @@ def forget(home: Home, turns: list[str]) -> None:
 def status(home: Home, conditions: Script = None, as_json: AsJson = False) -> None:
     """Conditions, window, memory sizes, versions, privacy budget."""
 
-    async def work(phone: Phone) -> None:
+    async def work(phone: PhoneCalls) -> None:
         state = await phone.status()
         if as_json:
             _print_json(state.model_dump(mode="json"))
@@ -274,10 +264,7 @@ def dream(
 ) -> None:
     """Consolidate, learn and sync once, when the window opens or at once."""
 
-    async def work(phone: Phone) -> None:
-        if not now:
-            console.print("waiting until idle, charging and on unmetered Wi-Fi…")
-            await phone.window.opened()
+    async def work(phone: PhoneCalls) -> None:
         report = await phone.dream()
         console.print(f"{report.consolidated} turns consolidated")
         for line in sync_lines(report.sync) if report.sync else []:
@@ -285,7 +272,7 @@ def dream(
         if report.problem:
             console.print(report.problem, style="yellow")
 
-    _with_phone(home, work, conditions)
+    _at_once_or_in_window(home, work, conditions, now=now)
 
 
 @app.command(epilog="Example:  reverie-device sync --now")
@@ -297,10 +284,7 @@ def sync(
 ) -> None:
     """Sync once, always through the privacy gate."""
 
-    async def work(phone: Phone) -> None:
-        if not now:
-            console.print("waiting until idle, charging and on unmetered Wi-Fi…")
-            await phone.window.opened()
+    async def work(phone: PhoneCalls) -> None:
         report = await phone.sync_now()
         if as_json:
             _print_json(asdict(report))
@@ -308,32 +292,51 @@ def sync(
         for line in sync_lines(report):
             console.print(line)
 
-    _with_phone(home, work, conditions)
+    _at_once_or_in_window(home, work, conditions, now=now)
 
 
 @app.command(epilog="Example:  reverie-device run   (stop it with Ctrl-C)")
 def run(home: Home, conditions: Script = None) -> None:
     """The daemon: dreams whenever the phone is idle, charging and on unmetered Wi-Fi."""
 
-    async def work(phone: Phone) -> None:
-        console.print(f"Reverie watches over {home}; stop it with Ctrl-C.", soft_wrap=True)
-        await phone.run()
+    async def watch() -> None:
+        async with open_phone(home, conditions, Narrator(console)) as phone, serving(phone, home):
+            console.print(f"Reverie watches over {home}; stop it with Ctrl-C.", soft_wrap=True)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, _interrupt)
+            await phone.run()
 
     with suppress(KeyboardInterrupt):
-        _with_phone(home, work, conditions)
+        asyncio.run(watch())
     console.print("stopped; nothing is lost")
 
 
-def _with_phone(home: Path, work: Any, conditions: Path | None = None) -> None:
+Work = Callable[[PhoneCalls], Coroutine[Any, Any, None]]
+
+
+def _with_phone(home: Path, work: Work, conditions: Path | None = None) -> None:
     async def whole() -> None:
-        async with open_phone(home, conditions) as phone:
+        async with reach_phone(home, conditions) as phone:
             await work(phone)
 
-    _run(whole())
+    asyncio.run(whole())
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(work)
+def _at_once_or_in_window(home: Path, work: Work, conditions: Path | None, *, now: bool) -> None:
+    async def wait() -> None:
+        async with open_phone(home, conditions) as phone:
+            console.print("waiting until idle, charging and on unmetered Wi-Fi…")
+            await phone.window.opened()
+            if await phone.window.run_while_open(lambda: work(phone)) == "interrupted":
+                console.print("the window closed; what is left is done in the next", style="yellow")
+
+    if now:
+        _with_phone(home, work, conditions)
+    else:
+        asyncio.run(wait())
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 def _settings(chosen: dict[str, Any]) -> Settings:
@@ -354,7 +357,7 @@ def _local_zone() -> str:
     return "UTC"
 
 
-async def _known_turns(phone: Phone) -> set[tuple[float, str, str]]:
+async def _known_turns(phone: PhoneCalls) -> set[tuple[float, str, str]]:
     known: set[tuple[float, str, str]] = set()
     after = -1
     while turns := await phone.turns(after):

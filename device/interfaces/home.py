@@ -14,13 +14,15 @@ import typer
 
 from device.actors import SystemClock
 from device.conditions import ConditionSource, ScriptedConditions, detect
+from device.interfaces.service import PhoneCalls, reach
+from device.observer import Observer, Silent
 from device.phone import Machine, Phone
 from device.settings import Settings, load_settings
 from device.sync.websocket import websocket
 from device.vault import FolderStorage, protector_from_file, store_folder
 from device.vault.protectors import PASSPHRASE_VARIABLE, VAULT_FILE, read_vault_file
 
-__all__ = ["ask_passphrase", "conditions_of", "open_phone"]
+__all__ = ["ask_passphrase", "conditions_of", "open_phone", "reach_phone"]
 
 
 def conditions_of(script: Path | None) -> ConditionSource:
@@ -29,7 +31,20 @@ def conditions_of(script: Path | None) -> ConditionSource:
 
 
 @asynccontextmanager
-async def open_phone(folder: Path, script: Path | None = None) -> AsyncIterator[Phone]:
+async def reach_phone(folder: Path, script: Path | None = None) -> AsyncIterator[PhoneCalls]:
+    """The phone that lives in `folder`: through its daemon where one runs, else opened here."""
+    async with reach(folder, load_settings(folder)) as served:
+        if served is not None:
+            yield served
+            return
+    async with open_phone(folder, script) as phone:
+        yield phone
+
+
+@asynccontextmanager
+async def open_phone(
+    folder: Path, script: Path | None = None, observer: Observer | None = None
+) -> AsyncIterator[Phone]:
     """Open the phone that lives in `folder` and close it afterwards.
 
     Raises:
@@ -47,6 +62,7 @@ async def open_phone(folder: Path, script: Path | None = None) -> AsyncIterator[
             conditions=conditions_of(script),
             rng=np.random.Generator(np.random.Philox(key=secrets.randbits(128))),
             connect=websocket(settings.cloud_url) if settings.cloud_url else None,
+            observer=observer or Silent(),
         )
         phone = await Phone.open(machine, settings)
         try:

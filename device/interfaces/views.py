@@ -4,14 +4,56 @@ from __future__ import annotations
 
 from datetime import datetime, tzinfo
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from device.memory.records import Answer, Item
+from device.observer import (
+    Adopted,
+    DreamEnded,
+    Kept,
+    PhoneEvent,
+    UploadAcked,
+    WindowClosed,
+    WindowOpened,
+)
 from device.status import Status
 from device.sync.client import SyncReport
 
-__all__ = ["ago", "answer_table", "item_table", "status_table", "sync_lines"]
+__all__ = ["Narrator", "ago", "answer_table", "item_table", "status_table", "sync_lines"]
+
+
+class Narrator:
+    """Tells whoever watches the daemon what it does, a line an event."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def on(self, event: PhoneEvent) -> None:
+        """Say `event`, if people care for it."""
+        line = _said(event)
+        if line:
+            moment = datetime.fromtimestamp(event.at).astimezone().strftime("%H:%M:%S")
+            self._console.print(f"{moment}  {line}", highlight=False)
+
+
+def _said(event: PhoneEvent) -> str:
+    match event:
+        case WindowOpened():
+            return "window open: idle, charging, unmetered"
+        case WindowClosed():
+            return "window closed"
+        case DreamEnded(outcome=outcome):
+            return f"dream {outcome}"
+        case Adopted(model=model, version=version):
+            return f"{model} version {version} adopted"
+        case Kept(model=model, version=version, reason=reason):
+            return f"{model} version {version} not adopted: {reason}"
+        case UploadAcked():
+            return "a report was acknowledged by the cloud"
+    return ""
+
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 

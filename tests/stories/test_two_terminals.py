@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -125,3 +126,34 @@ def test_what_a_user_can_get_wrong_is_one_clear_line(terminal: Terminal, tmp_pat
     terminal.device("recall", "Elm Road", code=1)
     key.write_bytes(kept)
     assert terminal.device_json("recall", "Elm Road")["hits"]
+
+
+def test_commands_are_served_while_the_daemon_owns_the_phone(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    terminal.device("init")
+    script = tmp_path / "conditions.json"
+    script.write_text('{"intervals": [{"start": 0, "end": 9e9}]}')
+    daemon = subprocess.Popen(
+        [
+            *(sys.executable, "-u", "-c", "from device.interfaces.cli import main; main()"),
+            *("run", "--home", str(terminal.home), "--conditions", str(script)),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert daemon.stdout is not None
+        assert "watches over" in daemon.stdout.readline()
+        terminal.device("record", "I prefer the aisle seat")
+        assert terminal.device_json("recall", "aisle seat")["hits"]
+        terminal.device("dream", "--now")
+        assert terminal.device_json("status")["memory"]["items"] == 1  # type: ignore[index]
+        daemon.send_signal(signal.SIGTERM)
+        said = daemon.communicate(timeout=30)[0]
+        assert daemon.returncode == 0
+        assert "nothing is lost" in said
+    finally:
+        daemon.kill()
+        daemon.communicate()
+    assert terminal.device_json("recall", "aisle seat")["hits"]

@@ -1,0 +1,173 @@
+"""A running daemon serves other processes: one phone, one owner of the store, many commands.
+
+The daemon listens on a socket in the phone's own folder (0600 inside 0700: the owner's processes
+only). A request is one line of JSON, ``{"call": name, "with": [arguments]}``; the answer is one
+line, ``{"value": …}`` or ``{"error": line}``. `RemotePhone` offers the very methods of `Phone` that
+are listed in `CALLS`, so a command does not care which of the two it holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
+
+from device.actors import ActorError, DomainError
+from device.memory.records import Answer, Item, ItemKind, Turn, TurnDraft
+from device.phone import DreamReport, Phone
+from device.settings import Settings
+from device.status import Status
+from device.sync.client import SyncReport
+from device.vault import VaultError
+from privacy import PrivacyError
+from protocol.errors import ProtocolError
+
+__all__ = ["EXPECTED", "PhoneCalls", "Refused", "RemotePhone", "reach", "serving"]
+
+SOCKET = "phone.sock"
+MAX_LINE = 8 << 20
+"""Bytes of one request or answer."""
+EXPECTED = (ActorError, DomainError, PrivacyError, ProtocolError, VaultError)
+"""What a caller can run into: told in one line, nothing lost."""
+
+
+class Refused(DomainError):
+    """The daemon answered with an error; the message is its own."""
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+CALLS: dict[str, tuple[TypeAdapter[Any], TypeAdapter[Any]]] = {
+    "record_many": (_adapter(tuple[list[TurnDraft]]), _adapter(list[Turn])),
+    "recall": (_adapter(tuple[str, int]), _adapter(Answer)),
+    "feedback": (_adapter(tuple[Answer, list[str]]), _adapter(None)),
+    "items": (_adapter(tuple[ItemKind | None]), _adapter(list[Item])),
+    "turns": (_adapter(tuple[int, int]), _adapter(list[Turn])),
+    "forget": (_adapter(tuple[list[str]]), _adapter(int)),
+    "status": (_adapter(tuple[()]), _adapter(Status)),
+    "dream": (_adapter(tuple[()]), _adapter(DreamReport)),
+    "sync_now": (_adapter(tuple[()]), _adapter(SyncReport)),
+}
+"""Name → (arguments, result), checked at both ends."""
+
+
+@asynccontextmanager
+async def serving(phone: Phone, folder: Path) -> AsyncIterator[None]:
+    """Answer other processes of this user while the block runs."""
+    path = folder / SOCKET
+    path.unlink(missing_ok=True)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, ValueError):
+            while line := await reader.readline():
+                writer.write(await _answer(phone, line) + b"\n")
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, path, limit=MAX_LINE)
+    path.chmod(0o600)
+    try:
+        yield
+    finally:
+        server.close()
+        path.unlink(missing_ok=True)
+
+
+async def _answer(phone: Phone, line: bytes) -> bytes:
+    try:
+        request = json.loads(line)
+        name = request["call"]
+        arguments, result = CALLS[name]
+        values = arguments.validate_python(tuple(request["with"]))
+    except (ValidationError, ValueError, KeyError, TypeError):
+        return json.dumps({"error": "the daemon does not understand this request"}).encode()
+    try:
+        value = await getattr(phone, name)(*values)
+    except EXPECTED as error:
+        return json.dumps({"error": str(error)}).encode()
+    return b'{"value":' + result.dump_json(value) + b"}"
+
+
+class RemotePhone:
+    """The phone that a running daemon owns."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, settings: Settings
+    ) -> None:
+        self.settings = settings
+        self._reader = reader
+        self._writer = writer
+
+    async def record_many(self, drafts: Sequence[TurnDraft]) -> list[Turn]:
+        """As `Phone.record_many`."""
+        return await self._call("record_many", list(drafts))  # type: ignore[no-any-return]
+
+    async def recall(self, query: str, k: int = 10) -> Answer:
+        """As `Phone.recall`."""
+        return await self._call("recall", query, k)  # type: ignore[no-any-return]
+
+    async def feedback(self, answer: Answer, used: Sequence[str]) -> None:
+        """As `Phone.feedback`."""
+        await self._call("feedback", answer, list(used))
+
+    async def items(self, kind: ItemKind | None = None) -> list[Item]:
+        """As `Phone.items`."""
+        return await self._call("items", kind)  # type: ignore[no-any-return]
+
+    async def turns(self, after: int = -1, limit: int = 1000) -> list[Turn]:
+        """As `Phone.turns`."""
+        return await self._call("turns", after, limit)  # type: ignore[no-any-return]
+
+    async def forget(self, turns: Sequence[str]) -> int:
+        """As `Phone.forget`."""
+        return await self._call("forget", list(turns))  # type: ignore[no-any-return]
+
+    async def status(self) -> Status:
+        """As `Phone.status`."""
+        return await self._call("status")  # type: ignore[no-any-return]
+
+    async def dream(self) -> DreamReport:
+        """As `Phone.dream`."""
+        return await self._call("dream")  # type: ignore[no-any-return]
+
+    async def sync_now(self) -> SyncReport:
+        """As `Phone.sync_now`."""
+        return await self._call("sync_now")  # type: ignore[no-any-return]
+
+    async def _call(self, name: str, *values: Any) -> Any:
+        arguments, result = CALLS[name]
+        body = b'{"call":"%b","with":%b}\n' % (name.encode(), arguments.dump_json(values))
+        self._writer.write(body)
+        await self._writer.drain()
+        line = await self._reader.readline()
+        if not line:
+            raise Refused("the daemon stopped before it answered; nothing is lost, try again")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Refused(answer["error"])
+        return result.validate_python(answer["value"])
+
+
+@asynccontextmanager
+async def reach(folder: Path, settings: Settings) -> AsyncIterator[RemotePhone | None]:
+    """The phone of the daemon that runs for `folder`; None when none does."""
+    try:
+        reader, writer = await asyncio.open_unix_connection(folder / SOCKET, limit=MAX_LINE)
+    except OSError:
+        yield None
+        return
+    try:
+        yield RemotePhone(reader, writer, settings)
+    finally:
+        writer.close()
+
+
+PhoneCalls: TypeAlias = Phone | RemotePhone
+"""What a command asks: a phone opened here, or the one a daemon serves."""
