@@ -1,0 +1,182 @@
+"""The window: idle AND charging AND unmetered, held for a settling time (law 2).
+
+| now             | a reading says     | then                                                   |
+|-----------------|--------------------|--------------------------------------------------------|
+| closed          | all three hold     | settling since that reading                            |
+| settling        | all hold, long enough | open                                                |
+| settling, open  | any is no/unknown  | closed; running work is cancelled at its next await    |
+
+A source that announces its changes is read only when they are due, so a sleeping phone costs no
+wake-up; any other source is polled, and a reading that outgrows `reading_limit` is unknown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
+
+from device.actors.clock import Clock
+from device.conditions.source import AnnouncingSource, Conditions, ConditionSource
+
+__all__ = ["Conditions", "Outcome", "Window", "checkpoint"]
+
+Outcome = Literal["finished", "interrupted"]
+
+SETTLE = 60.0
+"""Seconds the three conditions must hold before work starts."""
+CLOSED_POLL = 30.0
+"""Seconds between readings of a silent source while the window is closed or settling."""
+OPEN_POLL = 0.4
+"""Seconds between readings while work runs: with `READING_LIMIT`, a change is seen within 1 s."""
+READING_LIMIT = 0.5
+"""Seconds after which a reading that does not come counts as unknown while work runs."""
+POLLS_TO_MISS = 2
+"""A reading older than this many polls no longer says that the conditions held all along."""
+BATTERY_FLOOR = 0.3
+"""Charge below which nothing starts even on the charger (AOSP FederatedCompute's floor)."""
+
+
+async def checkpoint() -> None:
+    """Let the loop run once: a long computation awaits this every few tens of milliseconds.
+
+    It is where a closing window stops the work.
+    """
+    await asyncio.sleep(0)
+
+
+class Window:
+    """Says when work may run, and stops it when it may no longer."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        source: ConditionSource,
+        settle: float = SETTLE,
+        poll: float = CLOSED_POLL,
+        *,
+        reading_limit: float | None = None,
+        battery_floor: float = BATTERY_FLOOR,
+    ) -> None:
+        """Times in seconds; `battery_floor` 0 … 1.
+
+        `reading_limit` defaults to the source's own `reading_limit` attribute (slow tools declare
+        one) and else to half a second.
+        """
+        self._clock = clock
+        self._source = source
+        self._settle = settle
+        self._poll = poll
+        declared = getattr(source, "reading_limit", READING_LIMIT)
+        self._reading_limit = float(declared if reading_limit is None else reading_limit)
+        self._battery_floor = battery_floor
+        self._held_since: float | None = None
+        self._good_until = -math.inf
+        self.last: Conditions | None = None
+        """The newest reading."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the newest reading, if not too old, says that work may run."""
+        now = self._clock.now()
+        return now <= self._good_until and self._settled(now)
+
+    async def opened(self) -> None:
+        """Return as soon as the window is open; may wait for days."""
+        while True:
+            await self._read(limit=None)
+            now = self._clock.now()
+            if self._settled(now):
+                return
+            await self._sleep(self._pause(now))
+
+    async def run_while_open(self, work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
+        """Run `work()` to its end, or cancel it within 1 s of a condition ending.
+
+        Errors of the work are raised. Returns only when the work has really ended.
+        """
+        await self._read(limit=self._reading_limit)
+        if not self._settled(self._clock.now()):
+            return "interrupted"
+        task = asyncio.ensure_future(work())
+        watch = asyncio.ensure_future(self._closed())
+        try:
+            await asyncio.wait((task, watch), return_when=asyncio.FIRST_COMPLETED)
+            if watch.done():
+                watch.result()
+        finally:
+            watch.cancel()
+            await _end(task)
+        return "interrupted" if task.cancelled() else _finished(task)
+
+    async def _closed(self) -> None:
+        """Return when a condition ends or can no longer be confirmed."""
+        while True:
+            now = self._clock.now()
+            change = self._next_change(now)
+            await self._sleep(OPEN_POLL if change is None else change - now)
+            await self._read(limit=self._reading_limit)
+            if not self._settled(self._clock.now()):
+                return
+
+    async def _read(self, limit: float | None) -> None:
+        """Take a reading and note since when all conditions hold."""
+        asked = self._clock.now()
+        try:
+            async with asyncio.timeout(limit):
+                reading = await self._source.read()
+        except TimeoutError:
+            reading = Conditions(None, None, None, None, read_at=self._clock.now())
+        self.last = reading
+        now = self._clock.now()
+        if not self._holds(reading):
+            self._held_since = None
+            return
+        if self._held_since is None or asked > self._good_until:
+            # After a gap nobody watched, the conditions may have ended in between: settle anew.
+            self._held_since = now
+        change = self._next_change(now)
+        self._good_until = now + POLLS_TO_MISS * self._poll if change is None else change
+
+    async def _sleep(self, seconds: float) -> None:
+        if math.isinf(seconds):
+            # Nothing will ever change: a timer at infinity would drag a virtual clock there.
+            await asyncio.get_running_loop().create_future()
+        await self._clock.sleep(seconds)
+
+    def _holds(self, reading: Conditions) -> bool:
+        enough = reading.battery is None or reading.battery >= self._battery_floor
+        return reading.all_hold and enough
+
+    def _settled(self, now: float) -> bool:
+        return self._held_since is not None and now - self._held_since >= self._settle
+
+    def _next_change(self, now: float) -> float | None:
+        """When the source will change next; inf for never, None when it does not tell."""
+        if not isinstance(self._source, AnnouncingSource):
+            return None
+        change = self._source.next_change(now)
+        return math.inf if change is None else change
+
+    def _pause(self, now: float) -> float:
+        """Seconds until the next reading is worth taking while the window is not open."""
+        settling = math.inf
+        if self._held_since is not None:
+            settling = self._held_since + self._settle - now
+        change = self._next_change(now)
+        if change is None:
+            return min(self._poll, settling)
+        return min(change - now, settling)
+
+
+async def _end(task: asyncio.Future[object]) -> None:
+    """Cancel `task` if it still runs and wait until it has ended, whatever it ends with."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+def _finished(task: asyncio.Future[object]) -> Outcome:
+    task.result()
+    return "finished"

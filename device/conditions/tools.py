@@ -1,0 +1,72 @@
+"""Asking a command-line tool that may hang, lie, or not be there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+__all__ = ["TOOL_LIMIT", "RunTool", "run_tool"]
+
+RunTool = Callable[[Sequence[str]], Awaitable[str | None]]
+"""Runs a command line; what it printed, or None when it failed in whatever way."""
+
+TOOL_LIMIT = 10.0
+"""Seconds a tool may take; Termux:API calls of 7 s were seen on slow phones."""
+MAX_OUTPUT = 256 * 1024
+"""Bytes read from a tool; `dumpsys connectivity` is the longest we know, under 100 kB."""
+
+
+async def run_tool(argv: Sequence[str], *, limit: float = TOOL_LIMIT) -> str | None:
+    """What `argv` printed, or None: absent, over time, too long, not UTF-8, or exit code ≠ 0.
+
+    The tool runs in its own session and its whole process group is killed at the end, also when
+    the caller is cancelled: a Termux:API wrapper leaves its helper behind otherwise.
+    """
+    read_fd, write_fd = os.pipe()
+    with os.fdopen(read_fd, "rb", buffering=0) as pipe:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=write_fd,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,
+                env=os.environ | {"LC_ALL": "C"},  # nmcli translates its words
+            )
+        except OSError:
+            return None
+        finally:
+            os.close(write_fd)
+        try:
+            async with asyncio.timeout(limit):
+                output = await _read_all(pipe)
+                code = await process.wait()
+        except TimeoutError:
+            return None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    return output if code == 0 else None
+
+
+async def _read_all(pipe: object) -> str | None:
+    """Everything up to the end of the pipe; None when too long or not text."""
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), pipe
+    )
+    try:
+        collected = bytearray()
+        while chunk := await reader.read(MAX_OUTPUT):
+            collected += chunk
+            if len(collected) > MAX_OUTPUT:
+                return None
+        return collected.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    finally:
+        transport.close()
