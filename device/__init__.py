@@ -1,13 +1,13 @@
 """One phone: its encrypted memory, its agent's recall, its dreams and its sync.
 
-    phone.py       composition root; settings.py, status.py, observer.py beside it
-    actors/        mailboxes, supervision, clock, the window
-    conditions/    idle, charging, unmetered: Linux, Termux, a script
-    vault/         keys and the sealed log under every store
-    memory/        raw, structured and working layers, consolidation, forgetting
-    language/      times, entities, events, preferences (zh and en)
-    recall/        router, ranking, evaluation, probes
-    learning/      examples from feedback, local training
-    sync/          usage, outbox, session, adoption
-    interfaces/    command line and chat exports
+phone.py       composition root; settings.py, status.py, observer.py beside it
+actors/        mailboxes, supervision, clock, the window
+conditions/    idle, charging, unmetered: Linux, Termux, a script
+vault/         keys and the sealed log under every store
+memory/        raw, structured and working layers, consolidation, forgetting
+language/      times, entities, events, preferences (zh and en)
+recall/        router, ranking, evaluation, probes
+learning/      examples from feedback, local training
+sync/          usage, outbox, session, adoption
+interfaces/    command line and chat exports
 """

@@ -1,0 +1,16 @@
+"""Recall: which layers a query goes to, what they find, whether it is enough.
+
+router.py       rules, then the model: a weight a layer
+recall.py       the whole recall of one query, answered with provenance
+evaluation.py   relevance, sufficiency, conflict: is a clarifying retrieval needed
+layers.py       each layer's index, kept abreast of its memory actor
+index.py        one layer's ranking (lexical.py, vectors.py, columns.py), in RAM only
+probes.py       labelled probes, tried before a release is adopted
+"""
+
+from device.recall.folding import Judge, fold, judge_with
+from device.recall.probes import probe
+from device.recall.recall import Recaller
+from device.recall.router import Route, Router
+
+__all__ = ["Judge", "Recaller", "Route", "Router", "fold", "judge_with", "probe"]

@@ -13,6 +13,7 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
+from device.language import language_of
 from device.memory.records import Answer
 from device.vault import SealedLog
 from privacy.streams import usage_vector
@@ -88,15 +89,6 @@ class Usage:
         self._events.extend(
             (sequence, *event) for sequence, event in zip(sequences, events, strict=True)
         )
-
-
-def language_of(text: str) -> str:
-    """``zh``, ``en`` or ``mixed``, by script."""
-    chinese = any("一" <= letter <= "鿿" for letter in text)
-    latin = any(letter.isascii() and letter.isalpha() for letter in text)
-    if chinese and latin:
-        return "mixed"
-    return "zh" if chinese else "en"
 
 
 def _commonest(counts: Counter[str] | None) -> str:

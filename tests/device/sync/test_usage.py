@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from device.memory.records import Answer, Hit, Layer
-from device.sync.usage import Usage, language_of
+from device.sync.usage import Usage
 from privacy.streams import USAGE_HISTOGRAMS, split_usage
 from tests.device.sync.conftest import NOW, Vault
 
@@ -63,9 +63,3 @@ def test_no_word_of_a_query_is_kept(vault: Vault) -> None:
     usage.answered(answer())
     log = vault.log("usage")
     assert all(b"canary" not in payload for _, payload in log.read())
-
-
-def test_language_by_script() -> None:
-    assert language_of("订机票") == "zh"
-    assert language_of("book a flight") == "en"
-    assert language_of("帮我 book 机票") == "mixed"

@@ -1,0 +1,139 @@
+"""Labelled feature vectors from feedback, sealed and bounded to the newest few hundred.
+
+A router example is a query's features with one label a layer: 1 where a memory that helped came
+from. A dedup example is a pair's features with its class. Only features are kept, never the words,
+and they are kept as float16: the models' grids are far coarser than its 11 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from device.actors import DomainError
+from device.memory.records import Layer
+from device.vault import SealedLog
+from protocol.models import DEDUP, FEATURE_VERSION, ROUTER, SPECS, ModelSpec
+
+__all__ = ["DEDUP_LABELS", "ExampleInvalid", "ExampleStore", "layer_label"]
+
+MAX_EXAMPLES = 500
+"""Examples kept for each model; older ones leave first."""
+ERASE_BATCH = 100
+"""Surplus examples that wait to be erased together: an erase rewrites whole segments."""
+DEDUP_LABELS: tuple[str, ...] = DEDUP.outputs
+
+Array = NDArray[np.float32]
+
+
+class ExampleInvalid(DomainError):
+    """Features or label that do not fit the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Example:
+    sequence: int
+    features: NDArray[np.float16]
+    label: NDArray[np.float16]
+
+
+class ExampleStore:
+    """The only owner of the log it is given; reads it once, so a restart resumes where it was."""
+
+    def __init__(self, log: SealedLog, *, limit: int = MAX_EXAMPLES) -> None:
+        self._log = log
+        self._limit = limit
+        self._examples: dict[str, list[_Example]] = {model: [] for model in SPECS}
+        stale = []
+        for sequence, payload in log.read():
+            if not self._replay(sequence, payload):
+                stale.append(sequence)
+        if stale:
+            log.erase(stale)
+        self._trim(slack=0)
+
+    def add_router(self, query_features: Array, layer_label: Sequence[float] | Array) -> None:
+        """Keep `router_features` of a query with a label in 0 … 1 for each of `ROUTER.outputs`."""
+        self._add(ROUTER, query_features, np.asarray(layer_label, np.float32))
+
+    def add_dedup(self, pair_features: Array, label: str) -> None:
+        """Keep `dedup_features` of a pair with one of `DEDUP_LABELS`."""
+        if label not in DEDUP_LABELS:
+            raise ExampleInvalid(f"a verdict is one of {', '.join(DEDUP_LABELS)}")
+        one_hot = np.asarray([name == label for name in DEDUP_LABELS], np.float32)
+        self._add(DEDUP, pair_features, one_hot)
+
+    def router_set(self) -> tuple[Array, Array]:
+        """Features float32 (n, inputs) and labels float32 (n, 3), oldest first."""
+        return self.training_set(ROUTER.name)
+
+    def dedup_set(self) -> tuple[Array, Array]:
+        """Features float32 (n, inputs) and one-hot classes float32 (n, 3), oldest first."""
+        return self.training_set(DEDUP.name)
+
+    def training_set(self, model: str) -> tuple[Array, Array]:
+        """The newest examples of `model`, (n, inputs) and (n, outputs), n may be 0."""
+        spec = SPECS[model]
+        kept = self._examples[model][-self._limit :]
+        inputs = np.zeros((len(kept), spec.layers[0]), np.float32)
+        labels = np.zeros((len(kept), spec.layers[-1]), np.float32)
+        for row, example in enumerate(kept):
+            inputs[row] = example.features
+            labels[row] = example.label
+        return inputs, labels
+
+    def forget_all(self) -> int:
+        """Erase every example for good; returns how many there were."""
+        gone = [e.sequence for examples in self._examples.values() for e in examples]
+        if gone:
+            self._log.erase(sorted(gone))
+        for examples in self._examples.values():
+            examples.clear()
+        return len(gone)
+
+    def _add(self, spec: ModelSpec, features: Array, label: Array) -> None:
+        if features.shape != (spec.layers[0],) or label.shape != (spec.layers[-1],):
+            raise ExampleInvalid(f"an example of {spec.name} does not have the model's sizes")
+        if not (np.isfinite(features).all() and np.isfinite(label).all()):
+            raise ExampleInvalid(f"an example of {spec.name} holds a value that is no number")
+        half, target = features.astype(np.float16), label.astype(np.float16)
+        entry = [spec.name, FEATURE_VERSION, _to_bytes(half), _to_bytes(target)]
+        sequence = self._log.append(msgpack.packb(entry))
+        self._examples[spec.name].append(_Example(sequence, half, target))
+        self._trim(slack=ERASE_BATCH)
+
+    def _replay(self, sequence: int, payload: bytes) -> bool:
+        """Take one logged example; False when it was made with other features or another model."""
+        match msgpack.unpackb(payload):
+            case [str(model), version, bytes(features), bytes(label)] if (
+                model in SPECS and version == FEATURE_VERSION
+            ):
+                example = _Example(sequence, _from_bytes(features), _from_bytes(label))
+                self._examples[model].append(example)
+                return True
+        return False
+
+    def _trim(self, slack: int) -> None:
+        for model, examples in self._examples.items():
+            surplus = len(examples) - self._limit
+            if surplus > slack:
+                self._log.erase([example.sequence for example in examples[:surplus]])
+                self._examples[model] = examples[surplus:]
+
+
+def layer_label(used: Iterable[Layer]) -> Array:
+    """Router label of one answer: 1 for every layer that a memory which helped came from."""
+    helpful = {layer.value for layer in used}
+    return np.asarray([name in helpful for name in ROUTER.outputs], np.float32)
+
+
+def _to_bytes(values: NDArray[np.float16]) -> bytes:
+    return values.astype("<f2").tobytes()
+
+
+def _from_bytes(data: bytes) -> NDArray[np.float16]:
+    return np.frombuffer(data, "<f2").astype(np.float16)

@@ -1,0 +1,80 @@
+"""What a layer hands to the evaluation step: a hit with what is known about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from device.memory.records import Hit, Item, Layer, Turn
+
+__all__ = ["Candidate", "from_hit", "from_item", "from_turn", "merge"]
+
+REPEATED_SHARE = 0.8
+"""Length of an item's text against its turn's from which the turn says nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A hit on its way into the answer; ``item`` when it is a structured memory."""
+
+    hit: Hit
+    relevance: float
+    """Share (0 … 1) of the query's information that the memory carries."""
+    speaker: str = ""
+    item: Item | None = None
+
+    def scaled(self, weight: float) -> Candidate:
+        """The same candidate with its score weighted, as the router asks."""
+        return replace(self, hit=replace(self.hit, score=self.hit.score * weight))
+
+
+def from_turn(turn: Turn, score: float, relevance: float) -> Candidate:
+    """A raw turn as a candidate; it is its own provenance."""
+    hit = Hit(turn.id, Layer.RAW, turn.text, turn.at, score, (turn.id,), turn.source)
+    return Candidate(hit, relevance, speaker=turn.speaker)
+
+
+def from_item(item: Item, score: float, relevance: float) -> Candidate:
+    """A structured item as a candidate, with the turns it was drawn from."""
+    hit = Hit(item.id, Layer.STRUCTURED, item.text, item.updated, score, item.turns)
+    return Candidate(hit, relevance, item=item)
+
+
+def from_hit(hit: Hit) -> Candidate:
+    """A working-memory hit: its score already is a relevance."""
+    return Candidate(hit, min(hit.score, 1.0))
+
+
+def merge(candidates: list[Candidate]) -> list[Candidate]:
+    """One list, best first, each memory once.
+
+    The same memory found twice keeps its best score. A turn that an item repeats gives its score
+    to the item, which also knows the absolute time and the state, and leaves its place to others.
+    Ties are broken by newer first, then by id, so that the order is always the same.
+    """
+    best: dict[str, Candidate] = {}
+    for candidate in candidates:
+        held = best.get(candidate.hit.id)
+        if held is None or candidate.hit.score > held.hit.score:
+            best[candidate.hit.id] = candidate
+    for candidate in list(best.values()):
+        for turn in _repeated_turns(candidate, best):
+            best[candidate.hit.id] = _raised(best[candidate.hit.id], best.pop(turn))
+    return sorted(best.values(), key=lambda c: (-c.hit.score, -c.hit.at, c.hit.id))
+
+
+def _repeated_turns(candidate: Candidate, found: dict[str, Candidate]) -> list[str]:
+    """Found turns whose words an item carries nearly whole."""
+    if candidate.item is None:
+        return []
+    return [
+        turn
+        for turn in candidate.item.turns
+        if turn in found and len(candidate.item.text) >= REPEATED_SHARE * len(found[turn].hit.text)
+    ]
+
+
+def _raised(candidate: Candidate, other: Candidate) -> Candidate:
+    """The candidate with the better of both scores and relevances."""
+    score = max(candidate.hit.score, other.hit.score)
+    relevance = max(candidate.relevance, other.relevance)
+    return replace(candidate, hit=replace(candidate.hit, score=score), relevance=relevance)

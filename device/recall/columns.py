@@ -1,0 +1,48 @@
+"""A growing numpy column: amortised append, and removal that leaves nothing behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+__all__ = ["Column"]
+
+FIRST_CAPACITY_ROWS = 64
+
+
+class Column:
+    """Rows of one dtype, ``width`` values each (0 = scalars)."""
+
+    def __init__(self, dtype: DTypeLike, width: int = 0) -> None:
+        self._shape = (width,) if width else ()
+        self._rows: NDArray[Any] = np.empty((FIRST_CAPACITY_ROWS, *self._shape), dtype)
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def view(self) -> NDArray[Any]:
+        """The rows in use; valid until the next change."""
+        return self._rows[: self._length]
+
+    def extend(self, rows: ArrayLike) -> None:
+        """Append rows, growing by half when full so that memory stays near what is used."""
+        fresh = np.asarray(rows, self._rows.dtype).reshape(-1, *self._shape)
+        needed = self._length + len(fresh)
+        if needed > len(self._rows):
+            capacity = max(needed, len(self._rows) * 3 // 2)
+            grown = np.empty((capacity, *self._shape), self._rows.dtype)
+            grown[: self._length] = self.view
+            self._rows = grown
+        self._rows[self._length : needed] = fresh
+        self._length = needed
+
+    def keep(self, mask: NDArray[np.bool_]) -> None:
+        """Drop every row whose mask is False; the old buffer is released, not reused."""
+        kept = self.view[mask]
+        self._rows = np.empty((max(FIRST_CAPACITY_ROWS, len(kept)), *self._shape), kept.dtype)
+        self._rows[: len(kept)] = kept
+        self._length = len(kept)

@@ -1,0 +1,76 @@
+"""Answers that say a thing once: near-duplicate hits are folded into the better ranked one.
+
+Nothing is lost by a wrong fold: the memories stay apart, only one line of one answer carries the
+provenance of both. That is why the model may decide here, while merging what is stored needs far
+more proof (001: a wrong merge loses both sides). With no model, only equal words fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from device.language.tokens import content_tokens
+from device.recall.candidates import Candidate
+from protocol.models import DEDUP, Weights, dedup_features, forward
+
+__all__ = ["Judge", "fold", "judge_with"]
+
+Judge = Callable[[str, str], bool]
+"""Whether two texts say the same."""
+
+CERTAIN = 0.95
+"""Probability of "duplicate" from which the model's word is taken."""
+SHARED_WORDS = 0.5
+"""Jaccard share of content words below which a pair is not worth asking the model about."""
+DUPLICATE = DEDUP.outputs.index("duplicate")
+
+
+def judge_with(weights: Weights | None) -> Judge:
+    """The dedup model's judgement, or exact equality of words where there is no model."""
+    if weights is None:
+        return _same_words
+
+    def judge(a: str, b: str) -> bool:
+        if _same_words(a, b):
+            return True
+        if _shared(a, b) < SHARED_WORDS:
+            return False
+        chances = forward(weights, dedup_features(a, b)[None, :], DEDUP)[0]
+        return bool(chances[DUPLICATE] >= CERTAIN)
+
+    return judge
+
+
+def fold(candidates: Iterable[Candidate], judge: Judge, k: int) -> list[Candidate]:
+    """The first `k` candidates that differ, each with the turns of those folded into it."""
+    kept: list[Candidate] = []
+    for candidate in candidates:
+        twin = next(
+            (place for place, held in enumerate(kept) if judge(held.hit.text, candidate.hit.text)),
+            None,
+        )
+        if twin is not None:
+            kept[twin] = _with_turns(kept[twin], candidate.hit.turns)
+        elif len(kept) < k:
+            kept.append(candidate)
+    return kept
+
+
+def _with_turns(candidate: Candidate, turns: tuple[str, ...]) -> Candidate:
+    both = tuple(dict.fromkeys((*candidate.hit.turns, *turns)))
+    return replace(candidate, hit=replace(candidate.hit, turns=both))
+
+
+def _same_words(a: str, b: str) -> bool:
+    return _words(a) == _words(b)
+
+
+def _words(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+
+def _shared(a: str, b: str) -> float:
+    left, right = set(content_tokens(a)), set(content_tokens(b))
+    union = len(left | right)
+    return len(left & right) / union if union else 0.0

@@ -1,0 +1,169 @@
+"""The two indexed layers: each keeps its index abreast of its memory actor, then ranks.
+
+Catching up is incremental: one small question when nothing changed. What was forgotten is dropped
+before anything is ranked, so a deleted memory cannot come back through an index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from device.actors import ActorRef
+from device.memory import (
+    ForgottenTurns,
+    ItemsAfter,
+    ItemsByIds,
+    RawStats,
+    StructuredStats,
+    TurnsAfter,
+    TurnsByIds,
+)
+from device.memory.records import EventState, Item, ItemKind, Turn
+from device.recall.analysis import terms
+from device.recall.candidates import Candidate, from_item, from_turn
+from device.recall.index import Entry, LayerIndex, Match, Ranking
+from protocol.models import EMBEDDING
+
+__all__ = ["RawLayer", "Seek", "StructuredLayer"]
+
+CATCH_UP = 512
+"""Memories asked for at a time: other questions are served in between."""
+RAW_PREFIX = "raw:"
+ITEM_PREFIX = "mem:"
+SYSTEM_KIND = "system"
+HIDDEN_STATES = frozenset({EventState.CANCELLED})
+PAST_STATES = frozenset({EventState.COMPLETED, EventState.EXPIRED})
+
+
+@dataclass(frozen=True, slots=True)
+class Seek:
+    """A query as the layers see it: words, the times it names, whether it asks about the past."""
+
+    text: str
+    spans: tuple[tuple[float, float], ...] = ()
+    past: bool = False
+
+
+class RawLayer:
+    """Ranks turns, with their speaker and conversation as context."""
+
+    def __init__(self, actor: ActorRef) -> None:
+        self._actor = actor
+        self._index = LayerIndex(terms, dimension=EMBEDDING)
+        self._through = -1
+        self._revision = -1
+        self._forgotten = 0
+        self._lock = asyncio.Lock()
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    async def search(self, seek: Seek, k: int) -> list[Candidate]:
+        """The best `k` turns, best first."""
+        await self.catch_up()
+        found = self._index.search(seek.text, k, spans=seek.spans)
+        turns = await self._actor.ask(TurnsByIds([f"{RAW_PREFIX}{m.number}" for m in found]))
+        by_number = {turn.sequence: turn for turn in turns}
+        return [
+            from_turn(by_number[match.number], match.score, match.coverage)
+            for match in found
+            if match.number in by_number
+        ]
+
+    async def catch_up(self) -> None:
+        """Index what was recorded since the last time and drop what was forgotten."""
+        async with self._lock:
+            stats = await self._actor.ask(RawStats())
+            if stats.revision == self._revision:
+                return
+            if stats.forgotten != self._forgotten:
+                self.forget(await self._actor.ask(ForgottenTurns()))
+                self._forgotten = stats.forgotten
+            while True:
+                turns = await self._actor.ask(TurnsAfter(self._through, CATCH_UP))
+                self._index.add([_turn_entry(turn) for turn in turns if turn.kind != SYSTEM_KIND])
+                if turns:
+                    self._through = turns[-1].sequence
+                if len(turns) < CATCH_UP:
+                    break
+            self._revision = stats.revision
+
+    def forget(self, ids: Iterable[str]) -> int:
+        """Drop these turns from the index; returns how many were there."""
+        return self._index.remove(_numbers(ids, RAW_PREFIX))
+
+
+class StructuredLayer:
+    """Ranks items. Cancelled and replaced ones are not recalled; past events only when asked."""
+
+    def __init__(self, actor: ActorRef) -> None:
+        self._actor = actor
+        self._index = LayerIndex(
+            terms, dimension=EMBEDDING, ranking=replace(Ranking(), neighbours=(), episode=0.0)
+        )
+        self._revision = 0
+        self._lock = asyncio.Lock()
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    async def search(self, seek: Seek, k: int) -> list[Candidate]:
+        """The best `k` items, best first."""
+        await self.catch_up()
+        found = self._index.search(seek.text, k, spans=seek.spans, ask_past=seek.past)
+        items = await self._actor.ask(ItemsByIds([f"{ITEM_PREFIX}{m.number}" for m in found]))
+        return _pair(found, items)
+
+    async def catch_up(self) -> None:
+        """Take in every change since the revision reached last."""
+        async with self._lock:
+            newest = (await self._actor.ask(StructuredStats())).revision
+            while self._revision < newest:
+                items, gone, reached = await self._actor.ask(ItemsAfter(self._revision, CATCH_UP))
+                self.forget([*gone, *(item.id for item in items)])
+                self._index.add([_item_entry(item) for item in items if _recallable(item)])
+                if reached == self._revision:
+                    break
+                self._revision = reached
+
+    def forget(self, ids: Iterable[str]) -> int:
+        """Drop these items from the index; returns how many were there."""
+        return self._index.remove(_numbers(ids, ITEM_PREFIX))
+
+
+def _pair(found: Sequence[Match], items: Sequence[Item]) -> list[Candidate]:
+    by_id = {item.id: item for item in items}
+    pairs = ((match, by_id.get(f"{ITEM_PREFIX}{match.number}")) for match in found)
+    return [from_item(item, match.score, match.coverage) for match, item in pairs if item]
+
+
+def _turn_entry(turn: Turn) -> Entry:
+    # The speaker's name is part of what was said: "what did Melanie paint" names her.
+    text = f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
+    return Entry(turn.sequence, text, turn.at, turn.session)
+
+
+def _item_entry(item: Item) -> Entry:
+    # A change's subject is the id of the item it changed, no word.
+    subject = "" if item.kind is ItemKind.CHANGE else item.subject
+    words = [subject, item.action, item.object, item.place, *item.people]
+    extra = [word for word in words if word and word not in item.text]
+    return Entry(
+        number=int(item.id.removeprefix(ITEM_PREFIX)),
+        text=" ".join([item.text, *extra, item.time_text]),
+        at=item.updated,
+        starts=item.starts,
+        ends=item.ends,
+        past=item.state in PAST_STATES,
+    )
+
+
+def _recallable(item: Item) -> bool:
+    return item.state not in HIDDEN_STATES and not item.replaced_by
+
+
+def _numbers(ids: Iterable[str], prefix: str) -> Collection[int]:
+    """The integers of the ids of one layer; ids of other layers are passed over."""
+    return [int(i.removeprefix(prefix)) for i in ids if i.startswith(prefix)]

@@ -1,0 +1,94 @@
+"""The example store over a real sealed log: bounded, durable, nothing of the words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from device.learning import DEDUP_LABELS, ExampleInvalid, ExampleStore, layer_label
+from device.learning import examples as module
+from device.memory.records import Layer
+from device.vault import Keyring, MemoryStorage, SealedLog, StaticProtector
+from protocol.models import DEDUP, FEATURE_VERSION, ROUTER, dedup_features, router_features
+
+
+def bits(count: int) -> bytes:
+    return bytes(next(_counter) % 251 for _ in range(count))
+
+
+_counter = iter(range(10**9))
+
+
+@pytest.fixture
+def storage() -> MemoryStorage:
+    return MemoryStorage()
+
+
+def open_log(storage: MemoryStorage) -> SealedLog:
+    keyring = Keyring.open(storage, StaticProtector(b"k" * 32), bits)
+    return SealedLog.open(storage, "examples", keyring, clock_now=lambda: 0.0, bits=bits)
+
+
+def test_examples_come_back_after_a_restart(storage: MemoryStorage) -> None:
+    log = open_log(storage)
+    store = ExampleStore(log)
+    features = router_features("what is my name")
+    store.add_router(features, layer_label([Layer.WORKING]))
+    store.add_dedup(dedup_features("a cat", "a dog"), "independent")
+    log.close()
+    again = ExampleStore(open_log(storage))
+    inputs, labels = again.router_set()
+    np.testing.assert_allclose(inputs[0], features, atol=1e-3)
+    assert labels.tolist() == [[1.0, 0.0, 0.0]]
+    inputs, labels = again.dedup_set()
+    assert inputs.shape == (1, DEDUP.layers[0])
+    assert DEDUP_LABELS[int(labels[0].argmax())] == "independent"
+    assert again.training_set("router")[0].shape == (1, ROUTER.layers[0])
+
+
+def test_only_the_newest_stay(storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ERASE_BATCH", 3)
+    log = open_log(storage)
+    store = ExampleStore(log, limit=5)
+    for number in range(12):
+        features = np.full(ROUTER.layers[0], number, np.float32)
+        store.add_router(features, np.asarray([0, 0, 1], np.float32))
+    assert store.router_set()[0][:, 0].tolist() == [7.0, 8.0, 9.0, 10.0, 11.0]
+    assert len(log) <= 5 + 3
+    log.close()
+    reopened = open_log(storage)
+    assert ExampleStore(reopened, limit=5).router_set()[0][:, 0].tolist() == [7, 8, 9, 10, 11]
+    assert len(reopened) == 5
+
+
+def test_examples_of_another_feature_version_are_erased(
+    storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = open_log(storage)
+    ExampleStore(log).add_dedup(dedup_features("a", "b"), "duplicate")
+    log.close()
+    monkeypatch.setattr(module, "FEATURE_VERSION", FEATURE_VERSION + 1)
+    reopened = open_log(storage)
+    assert len(ExampleStore(reopened).dedup_set()[0]) == 0
+    assert len(reopened) == 0
+
+
+def test_forget_all_leaves_nothing(storage: MemoryStorage) -> None:
+    log = open_log(storage)
+    store = ExampleStore(log)
+    store.add_dedup(dedup_features("a", "b"), "merge")
+    assert store.forget_all() == 1
+    assert len(log) == 0
+    assert len(store.dedup_set()[0]) == 0
+
+
+def test_wrong_shapes_labels_and_values_are_refused(storage: MemoryStorage) -> None:
+    store = ExampleStore(open_log(storage))
+    good = router_features("x")
+    with pytest.raises(ExampleInvalid, match="sizes"):
+        store.add_router(good[:5], layer_label([]))
+    with pytest.raises(ExampleInvalid, match="one of duplicate, merge, independent"):
+        store.add_dedup(dedup_features("a", "b"), "same")
+    with pytest.raises(ExampleInvalid, match="no number"):
+        store.add_router(np.full(ROUTER.layers[0], np.nan, np.float32), layer_label([]))
+    assert len(store.router_set()[0]) == 0

@@ -1,0 +1,107 @@
+"""Ranking of one layer: context, time as a boost, vectors only where words fail, removal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from device.recall.analysis import terms
+from device.recall.index import Entry, LayerIndex, Ranking
+from device.recall.vectors import VectorIndex
+from protocol.models import EMBEDDING, embed
+
+DAY = 86_400.0
+
+
+def index_of(*entries: Entry, ranking: Ranking | None = None) -> LayerIndex:
+    index = LayerIndex(terms, dimension=EMBEDDING, ranking=ranking)
+    index.add(entries)
+    return index
+
+
+def numbers(index: LayerIndex, query: str, k: int = 10, **how: object) -> list[int]:
+    return [match.number for match in index.search(query, k, **how)]  # type: ignore[arg-type]
+
+
+def test_a_match_lifts_the_turns_around_it_in_its_session_only() -> None:
+    index = index_of(
+        Entry(10, "we tried the sushi place", 0.0, "a"),
+        Entry(11, "it was called Wasabi", 30.0, "a"),
+        Entry(12, "unrelated gardening talk", 60.0, "b"),
+    )
+    assert numbers(index, "sushi place") == [10, 11]
+
+
+def test_without_session_names_a_long_silence_parts_conversations() -> None:
+    index = index_of(
+        Entry(1, "the sushi place", 0.0),
+        Entry(2, "two of us", 60.0),
+        Entry(3, "something else", 60.0 + 2 * 3600.0),
+    )
+    assert numbers(index, "sushi") == [1, 2]
+
+
+def test_a_named_time_boosts_and_never_filters() -> None:
+    index = index_of(
+        Entry(1, "lunch with Ana", 0.0, "a"), Entry(2, "lunch with Ana", 30 * DAY, "b")
+    )
+    span = (30 * DAY - 3600.0, 30 * DAY + 3600.0)
+    assert numbers(index, "lunch Ana", spans=[span]) == [2, 1]
+    far = (900 * DAY, 901 * DAY)
+    assert sorted(numbers(index, "lunch Ana", spans=[far])) == [1, 2]
+
+
+def test_an_event_counts_by_its_own_time_not_when_it_was_said() -> None:
+    index = index_of(
+        Entry(1, "trip to Hangzhou", 0.0, "a", starts=10 * DAY, ends=11 * DAY),
+        Entry(2, "trip to Hangzhou", 0.0, "b", starts=40 * DAY, ends=41 * DAY),
+    )
+    assert numbers(index, "trip", spans=[(40 * DAY, 41 * DAY)])[0] == 2
+
+
+def test_vectors_speak_only_where_words_find_little() -> None:
+    entries = (Entry(1, "I went swimming at noon", 0.0, "a"), Entry(2, "a new computer", 0.0, "b"))
+    without = Ranking(vector_below=0.0)
+    assert numbers(index_of(*entries), "swimmer")[0] == 1
+    assert numbers(index_of(*entries, ranking=without), "swimmer") == []
+    good = "swimming at noon"
+    assert index_of(*entries).search(good, 5) == index_of(*entries, ranking=without).search(good, 5)
+
+
+def test_removed_memories_are_gone_and_the_rest_keep_their_numbers() -> None:
+    index = index_of(*(Entry(n, f"note {n} about boats", float(n), "s") for n in range(100, 140)))
+    assert index.remove([105, 110, 999]) == 2
+    assert len(index) == 38
+    found = numbers(index, "boats", 100)
+    assert sorted(found) == [n for n in range(100, 140) if n not in (105, 110)]
+    assert numbers(index, "note 120")[0] == 120
+    index.add([Entry(200, "note 200 about boats", 1.0, "s")])
+    assert numbers(index, "note 200")[0] == 200
+
+
+def test_past_memories_answer_only_questions_about_the_past() -> None:
+    index = index_of(Entry(1, "dentist visit", 0.0, past=True), Entry(2, "dentist visit", 0.0))
+    assert numbers(index, "dentist") == [2]
+    assert sorted(numbers(index, "dentist", ask_past=True)) == [1, 2]
+
+
+def test_equal_scores_keep_the_older_first_and_k_is_kept() -> None:
+    index = index_of(*(Entry(n, "same words", float(n), f"s{n}") for n in range(50)))
+    assert numbers(index, "same words", 5) == [0, 1, 2, 3, 4]
+
+
+def test_int8_vectors_rank_as_float_ones_do() -> None:
+    rng = np.random.Generator(np.random.Philox(key=5))
+    vectors = rng.normal(size=(500, EMBEDDING)).astype(np.float32)
+    index = VectorIndex(EMBEDDING)
+    index.add(vectors)
+    query = vectors[37] + rng.normal(size=EMBEDDING).astype(np.float32) * 0.3
+    exact = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
+    np.testing.assert_allclose(index.similarities(query), exact, atol=0.02)
+    assert int(index.similarities(query).argmax()) == 37
+
+
+def test_text_without_words_is_similar_to_nothing() -> None:
+    index = VectorIndex(EMBEDDING)
+    index.add(np.stack([embed("!!!"), embed("hello there")]))
+    assert index.similarities(embed("hello there"))[0] == 0.0
+    assert not index.similarities(embed("???")).any()

@@ -1,0 +1,100 @@
+"""The router's two stages and its floor."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from device.memory.records import Layer
+from device.recall import Router, probe
+from device.recall.probes import probe_set
+from device.recall.router import FLOOR
+from protocol.models import ROUTER, SPECS, Weights, initial_weights
+from protocol.params import Parameters
+
+NOW = datetime(2026, 5, 13, 9, tzinfo=UTC).timestamp()
+PLAIN = "喜欢什么颜色"
+"""No rule is sure about it."""
+
+
+def weights_giving(working: float, structured: float, raw: float) -> Weights:
+    """Weights whose outputs are these, whatever the query: only the last bias speaks."""
+    weights = {name: np.zeros(shape, np.float32) for name, shape in ROUTER.shapes.items()}
+    wanted = np.asarray([working, structured, raw])
+    weights["b3"] = np.log(wanted / (1 - wanted)).astype(np.float32)
+    return weights
+
+
+def router_of(weights: Weights) -> Router:
+    return Router(Parameters.of(weights, ROUTER, version=1))
+
+
+@pytest.mark.parametrize(
+    ("query", "layer"),
+    [
+        ("我叫什么名字", Layer.WORKING),
+        ("what is my name?", Layer.WORKING),
+        ("我的地址是什么", Layer.WORKING),
+        ("昨天我做了什么", Layer.STRUCTURED),
+        ("what did I do last week", Layer.STRUCTURED),
+        ("下下周三下午有什么安排", Layer.STRUCTURED),
+        ("did Melanie and Caroline talk about the charity race", Layer.RAW),
+        (
+            "how exactly did I describe the little restaurant with the courtyard and the old tree "
+            "where the owner plays chess",
+            Layer.RAW,
+        ),
+    ],
+)
+def test_rules_are_sure(query: str, layer: Layer) -> None:
+    route = router_of(weights_giving(0.5, 0.5, 0.5)).route(query, NOW)
+    assert route.decided_by == "rule"
+    assert route.layers == (layer,)
+
+
+def test_without_a_model_every_layer_is_searched_in_full() -> None:
+    route = Router(None).route(PLAIN, NOW)
+    assert route.decided_by == "fallback"
+    assert dict(route.weights) == dict.fromkeys(Layer, 1.0)
+
+
+def test_the_model_decides_and_layers_under_the_floor_are_left_out() -> None:
+    route = router_of(weights_giving(0.05, 0.6, 0.3)).route(PLAIN, NOW)
+    assert route.decided_by == "model"
+    assert route.layers == (Layer.STRUCTURED, Layer.RAW)
+    assert route.weights[Layer.STRUCTURED] == pytest.approx(0.6, abs=0.02)
+    assert route.weights[Layer.WORKING] < FLOOR
+
+
+def test_a_model_that_gives_every_layer_up_is_not_followed() -> None:
+    route = router_of(weights_giving(0.02, 0.02, 0.02)).route(PLAIN, NOW)
+    assert route.decided_by == "fallback"
+
+
+@pytest.mark.parametrize("model", sorted(SPECS))
+def test_probes_are_balanced_in_language_and_label(model: str) -> None:
+    probes = probe_set(model)
+    assert probes.labels.sum(axis=1).tolist() == [1.0] * len(probes.labels)
+    counts = probes.labels.sum(axis=0)
+    assert counts.min() == counts.max()
+    assert probes.languages.count("zh") == probes.languages.count("en") >= 20
+    assert len(probes.features) >= 40
+
+
+def test_probe_is_the_accuracy_and_own_examples_count() -> None:
+    always_raw = weights_giving(0.1, 0.1, 0.9)
+    assert probe("router", always_raw) == pytest.approx(1 / 3)
+    size, inputs = len(probe_set("router").labels), SPECS["router"].layers[0]
+    own = (
+        np.zeros((size, inputs), np.float32),
+        np.tile(np.array([0, 0, 1], np.float32), (size, 1)),
+    )
+    assert probe("router", always_raw, own) == pytest.approx(2 / 3)
+    none = (np.zeros((0, inputs), np.float32), np.zeros((0, 3), np.float32))
+    assert probe("router", always_raw, none) == pytest.approx(1 / 3)
+    rng = np.random.Generator(np.random.Philox(key=1))
+    assert 0.0 <= probe("dedup", initial_weights(SPECS["dedup"], rng)) <= 1.0
+    with pytest.raises(KeyError):
+        probe("unknown", always_raw)
