@@ -3,7 +3,7 @@
 sizes.py      vector sizes and FEATURE_VERSION
 spec.py       ModelSpec, ROUTER, DEDUP: layers, frozen grids, the federated head
 features.py   embed, router_features, dedup_features (embedding.py, queries.py, pairs.py)
-tokens.py     text normalised and cut; lexicon.py word lists
+tokens.py     text normalised and cut; lexicon.py word lists; concepts.py synonyms
 forward.py    numpy forward pass, initial weights
 """
 

@@ -1,4 +1,4 @@
-"""Features of a query for the memory router: its embedding and sixteen hand-made ones.
+"""Features of a query for the memory router: a hashed embedding and hand-made ones.
 
 Article 002's list for the fine stage: length, anaphora, time, preference and sentiment words,
 and what the coarse rules look at (attribute words, entities).
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.models import lexicon
-from protocol.models.embedding import embed
-from protocol.models.sizes import EMBEDDING, QUERY_FEATURES
+from protocol.models.embedding import embed_query
+from protocol.models.sizes import QUERY_EMBEDDING, QUERY_FEATURES
 from protocol.models.tokens import MAX_TEXT, tokens
 
 __all__ = ["QUERY_FEATURE_NAMES", "router_features"]
@@ -37,6 +37,22 @@ _MARKS = (
     ("person_asked", lexicon.PERSON_ASKED),
     ("change", lexicon.CHANGE),
     ("self", lexicon.SELF),
+    ("wording", lexicon.WORDING),
+    ("told", lexicon.TOLD),
+    ("narrative", lexicon.NARRATIVE),
+    ("reason", lexicon.REASON),
+    ("course", lexicon.COURSE),
+    ("now", lexicon.NOW),
+    ("unfinished", lexicon.UNFINISHED),
+    ("conversation", lexicon.CONVERSATION),
+    ("plan", lexicon.PLAN),
+    ("quantity", lexicon.QUANTITY),
+    ("habit", lexicon.HABIT),
+    ("own", lexicon.OWN),
+    ("about", lexicon.ABOUT),
+    ("family", lexicon.FAMILY),
+    ("yes_no", lexicon.YES_NO),
+    ("command", lexicon.COMMAND),
 )
 
 QUERY_FEATURE_NAMES: tuple[str, ...] = (
@@ -49,13 +65,16 @@ QUERY_FEATURE_NAMES: tuple[str, ...] = (
 
 
 def router_features(query: str) -> NDArray[np.float32]:
-    """float32[112] of a query: embed() then the features of QUERY_FEATURE_NAMES, each in 0–1."""
+    """float32[QUERY_FEATURES] of a query.
+
+    Its hashed n-grams (L2 norm QUERY_NORM), then QUERY_FEATURE_NAMES, each in 0–1.
+    """
     cut = tokens(query)
     length = cut.cjk + len(cut.words)
     entities = sum(1 for _ in _CAPITALISED.finditer(query[:MAX_TEXT]))
     features = np.zeros(QUERY_FEATURES, dtype=np.float32)
-    features[:EMBEDDING] = embed(query)
-    features[EMBEDDING:] = (
+    features[:QUERY_EMBEDDING] = embed_query(query)
+    features[QUERY_EMBEDDING:] = (
         min(length / _LONG_QUERY, 1.0),
         min(entities / _MANY_ENTITIES, 1.0),
         cut.cjk / length if length else 0.0,

@@ -3,7 +3,7 @@
 A grid is frozen so that two versions of a model differ by small integers: the same retrain costs
 12 times less on a frozen int8 grid than as float32, at equal accuracy. A step of 1/32 reaches
 ±3.97. Inputs are unit-norm embeddings and features in 0–1, and nets trained on such inputs have
-weights of up to about 3: at 1/32 nothing is clipped and accuracy moves by less than a point, at
+weights of up to about 3: at 1/32 nothing is clipped and accuracy moves by about a point, at
 1/64 the largest 2 % are clipped and decisions change (tests/protocol/test_models.py). A unit-norm
 input's pre-activation is rounded by about (1/32)/√12 ≈ 0.009. A power of two makes dequantisation
 exact in float32.

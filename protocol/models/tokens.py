@@ -28,6 +28,8 @@ class Tokens:
     words: tuple[str, ...]
     units: tuple[str, ...]
     """Single CJK characters and words as they come: the smallest pieces that carry meaning."""
+    pieces: tuple[tuple[str, bool], ...]
+    """Runs and words as they come; True marks a run of CJK characters."""
 
     @property
     def cjk(self) -> int:
@@ -45,12 +47,15 @@ def tokens(text: str) -> Tokens:
     runs: list[str] = []
     words: list[str] = []
     units: list[str] = []
+    pieces: list[tuple[str, bool]] = []
     for run, word in _PIECE.findall(folded):
         if run:
             runs.append(run)
+            pieces.append((run, True))
             units.extend(run)
         else:
             plain = word.replace("’", "'")
             words.append(plain)
+            pieces.append((plain, False))
             units.append(plain)
-    return Tokens(folded, tuple(runs), tuple(words), tuple(units))
+    return Tokens(folded, tuple(runs), tuple(words), tuple(units), tuple(pieces))

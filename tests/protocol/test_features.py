@@ -13,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from protocol.models.concepts import concepts
+from protocol.models.embedding import QUERY_NORM
 from protocol.models.features import (
     EMBEDDING,
+    HAND_FEATURES,
     PAIR_FEATURE_NAMES,
     PAIR_FEATURES,
     QUERY_FEATURE_NAMES,
@@ -23,6 +26,8 @@ from protocol.models.features import (
     embed,
     router_features,
 )
+from protocol.models.sizes import QUERY_EMBEDDING
+from protocol.models.tokens import tokens
 
 TEXTS = (
     "帮我把下周三去杭州的行程改到周四下午",
@@ -63,13 +68,14 @@ def test_any_text_gives_finite_features_in_range(a: str, b: str) -> None:
     assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-6) or not vector.any()
     query = router_features(a)
     assert query.shape == (QUERY_FEATURES,)
-    assert np.array_equal(query[:EMBEDDING], vector)
-    assert (query[EMBEDDING:] >= 0).all()
-    assert (query[EMBEDDING:] <= 1).all()
+    words, marks = query[:QUERY_EMBEDDING], query[QUERY_EMBEDDING:]
+    assert np.linalg.norm(words) == pytest.approx(QUERY_NORM, abs=1e-6) or not words.any()
+    assert ((marks >= 0) & (marks <= 1)).all()
     pair = dedup_features(a, b)
     assert pair.shape == (PAIR_FEATURES,)
     assert np.isfinite(pair).all()
     assert (np.abs(pair) <= 1 + 1e-6).all()
+    assert np.array_equal(pair, dedup_features(b, a))
 
 
 @pytest.mark.parametrize("seed", ["0", "1"])
@@ -97,13 +103,13 @@ def test_a_caller_may_change_what_it_got() -> None:
 
 
 def test_names_match_sizes() -> None:
-    assert len(QUERY_FEATURE_NAMES) == QUERY_FEATURES - EMBEDDING == 16
-    assert len(PAIR_FEATURE_NAMES) == PAIR_FEATURES == 24
-    assert len(set(PAIR_FEATURE_NAMES)) == 24
+    assert len(QUERY_FEATURE_NAMES) == len(set(QUERY_FEATURE_NAMES)) == HAND_FEATURES
+    assert QUERY_FEATURES == QUERY_EMBEDDING + HAND_FEATURES
+    assert len(PAIR_FEATURE_NAMES) == len(set(PAIR_FEATURE_NAMES)) == PAIR_FEATURES
 
 
 def query_feature(name: str, text: str) -> float:
-    return float(router_features(text)[EMBEDDING + QUERY_FEATURE_NAMES.index(name)])
+    return float(router_features(text)[QUERY_EMBEDDING + QUERY_FEATURE_NAMES.index(name)])
 
 
 @pytest.mark.parametrize(
@@ -127,6 +133,15 @@ def query_feature(name: str, text: str) -> float:
         ("future", "下周的安排", "昨天的会"),
         ("past", "what did I buy", "apples"),
         ("change", "会议取消了吗", "会议开始"),
+        ("wording", "老师的原话是什么", "老师几点来"),
+        ("wording", "what were her exact words", "when does she arrive"),
+        ("told", "我跟你说过的那家店", "那家店几点开门"),
+        ("reason", "why did we cancel", "what is my name"),
+        ("now", "我现在住哪", "我住哪"),
+        ("course", "how did the trip turn out", "my phone number"),
+        ("quantity", "how many trips were there", "where do I live"),
+        ("own", "我的电话", "他的电话"),
+        ("yes_no", "is the party still on", "what is on"),
     ],
 )
 def test_hand_made_features_see_their_words(name: str, yes: str, no: str) -> None:
@@ -163,15 +178,43 @@ def test_what_sets_two_texts_apart_shows() -> None:
     same = pair("周五三点开会", "周五三点开会")
     assert same["equal_text"] == 1
     assert same["unit_jaccard"] == same["order_similarity"] == 1
-    assert pair("周五 3 点开会", "周五 4 点开会")["numbers_differ"] > 0
-    assert pair("明天开会", "后天开会")["times_differ"] > 0
+    assert same["larger_leftover"] == same["numbers_conflict"] == same["one_swap"] == 0
+    assert pair("周五 3 点开会", "周五 4 点开会")["numbers_conflict"] == 1
+    assert pair("开会", "周五开会")["times_added"] == 1
+    assert pair("明天开会", "后天开会")["times_conflict"] == 1
+    assert pair("妈妈喜欢花", "爸爸喜欢花")["people_conflict"] == 1
+    assert pair("they sell bikes", "they buy bikes")["opposites"] == 1
+    assert pair("Tom plays chess", "Tom plays tennis")["one_swap"] == 1
     assert pair("我吃香菜", "我不吃香菜")["negation_differs"] > 0
     assert pair("I eat fish", "I don't eat fish")["negation_differs"] > 0
     assert pair("cats chase dogs", "dogs chase cats")["same_bag_other_order"] == 1
-    assert pair("会议取消", "会议")["change_word"] == 1
+    assert pair("会议取消", "会议")["change_differs"] > 0
     assert pair("hello", "你好")["same_language"] == 0
     contained = pair("likes tea", "she likes green tea from Hangzhou")
-    assert contained["first_in_second"] == 1 > contained["second_in_first"]
+    assert contained["nothing_left"] == contained["larger_containment"] == 1
+    assert contained["smaller_containment"] < 1 == contained["one_adds"]
+
+
+def test_one_meaning_in_other_words_is_shared() -> None:
+    assert pair("礼拜三下午三点", "周三下午3点")["content_dice"] == 1
+    assert pair("see you on Mon", "see you on Monday")["content_dice"] == 1
+    assert pair("我喜欢寿司", "I like 寿司")["content_dice"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("房贷四千三", "#4300"),
+        ("一百零五", "#105"),
+        ("十二楼", "#12"),
+        ("两万", "#20000"),
+        ("二零二六", "#2026"),
+        ("0317", "#317"),
+        ("twelve eggs", "#12"),
+    ],
+)
+def test_numerals_are_read(text: str, found: str) -> None:
+    assert found in concepts(tokens(text))
 
 
 def test_features_carry_signal_on_lcqmc(research_data: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,6 +28,7 @@ HOLD_OUT_EVERY = 5
 """One template in five is kept from training, so that held-out wording is wording never seen."""
 HOLD_OUT_OFFSET = 3
 
+T = TypeVar("T")
 Slots = Mapping[str, tuple[str, ...]]
 
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -54,7 +56,7 @@ def generator_for(*names: str) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
 
 
-def choose(options: Sequence[str], rng: np.random.Generator) -> str:
+def choose(options: Sequence[T], rng: np.random.Generator) -> T:
     """One of `options`, uniformly."""
     return options[int(rng.integers(len(options)))]
 

@@ -8,10 +8,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 
+import numpy as np
 import pytest
 
+from cloud.training.config import TRAINING
 from cloud.training.corpora import Line, dedup_lines, load_corpus, router_lines
+from cloud.training.dpsgd import spent_epsilon, train_private
+from cloud.training.scoring import score
+from cloud.training.seeds import generator
+from protocol.models.forward import initial_weights
 from protocol.models.spec import SPECS
+from protocol.params import Parameters
 
 SOURCES: dict[str, Callable[[], Iterator[Line]]] = {"router": router_lines, "dedup": dedup_lines}
 DIGEST = """
@@ -68,3 +75,38 @@ def test_another_process_builds_the_same_corpora() -> None:
         cwd=".",
     )
     assert theirs.stdout.strip() == ours
+
+
+def test_an_exchange_of_roles_never_changes_nothing() -> None:
+    """Someone who taught themselves would make a pair of equal texts "independent"."""
+    for line in dedup_lines():
+        if line.labels == ("independent",):
+            assert line.texts[0] != line.texts[1]
+
+
+@pytest.mark.parametrize(("model", "accuracy"), [("router", 0.77), ("dedup", 0.74)])
+def test_a_first_release_answers_unseen_wording(model: str, accuracy: float) -> None:
+    """Held-out accuracy of what the noise of DP-SGD and the grid leave; chance is .33 to .40."""
+    spec, config, corpus = SPECS[model], TRAINING[model], load_corpus(model)
+    seed = 7
+    weights = train_private(
+        spec,
+        initial_weights(spec, generator(seed)),
+        corpus.train,
+        np.ones(len(corpus.train), dtype=np.float32),
+        config,
+        steps=config.steps,
+        learning_rate=config.learning_rate,
+        key=seed,
+    )
+    scores = score(Parameters.of(weights, spec, 1), spec, corpus)
+    assert scores.accuracy > accuracy, f"seed {seed}: {scores}"
+    assert spent_epsilon(config, config.steps) <= 8.0
+
+
+@pytest.mark.parametrize("model", SOURCES)
+def test_the_divisor_of_a_batch_fits_the_corpus(model: str) -> None:
+    config = TRAINING[model]
+    assert config.expected_batch == pytest.approx(
+        config.sampling_rate * len(load_corpus(model).train), rel=0.15
+    )

@@ -26,6 +26,7 @@ from protocol.models.spec import DEDUP, SPECS, Weights, flatten_head
 
 EVERY_ROW = 1.0
 """Sampling rate that puts every row in the batch."""
+SMALL_BATCH = 256
 
 
 def random_examples(rows: int, scale: float = 1.0) -> Examples:
@@ -38,6 +39,8 @@ def random_examples(rows: int, scale: float = 1.0) -> Examples:
 def one_step(examples: Examples, start: Weights, **changes: float) -> NDArray[np.float64]:
     """The gradient that one step applied, recovered from the change of the weights."""
     settings = {"momentum": 0.0, "weight_decay": 0.0, "noise_multiplier": 0.0}
+    # A small divisor: the gradient is read off float32 weights and multiplied by it.
+    settings["expected_batch"] = SMALL_BATCH
     config = replace(TRAINING["dedup"], sampling_rate=EVERY_ROW, **(settings | changes))  # type: ignore[arg-type]
     after = train_private(
         DEDUP,
