@@ -10,6 +10,8 @@ DAYS   ?= 3
 SEED   ?= 1
 RUNTIME ?= inproc
 FLEET_ARGS ?=
+# Ray is installed only where it is asked for.
+DEMO_EXTRAS := $(if $(filter ray,$(RUNTIME)),all,simulator)
 
 PACKAGES := protocol privacy device cloud simulator
 
@@ -22,17 +24,17 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Reverie needs Python 3.11 or newer; this is %d.%d. Try: make PYTHON=python3.11" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
+$(VENV)/.demo-simulator $(VENV)/.demo-all: $(VENV)/.demo-%: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "Installing Reverie with its simulator and cloud into $(VENV) (a minute or two, once)…"
-	$(PIP) -e '.[simulator]'
+	$(PIP) -e '.[$*]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "Installing Reverie with everything its tests need into $(VENV) (a minute or two, once)…"
 	$(PIP) -e '.[dev]'
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.demo-simulator $(VENV)/.demo-all
 
-demo: $(VENV)/.demo  ## Play a small fleet: 50 virtual phones, 3 virtual days
+demo: $(VENV)/.demo-$(DEMO_EXTRAS)  ## Play a small fleet: 50 virtual phones, 3 virtual days
 	$(BIN)/reverie-fleet run --phones $(PHONES) --days $(DAYS) --seed $(SEED) --runtime $(RUNTIME) --out out/demo $(FLEET_ARGS)
 
 test: $(VENV)/.dev  ## Run the tests
