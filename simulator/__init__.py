@@ -1,0 +1,1 @@
+"""A world of virtual phones: the device's real code, under a virtual clock, with the real cloud."""

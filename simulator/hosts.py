@@ -1,0 +1,250 @@
+"""Hosts: each owns a shard of the phones and one virtual loop.
+
+Windows of virtual time are the only moments at which hosts and cloud meet: within a window no phone
+can see what another did, because a gateway shows the plan of the last border. So a fleet gives the
+same report on one host or many, in this process or on Ray.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, Protocol
+from zoneinfo import ZoneInfo
+
+from cloud.actors.runtime import Ref
+from cloud.gateway.core import GatewayCore
+from device.settings import Settings
+from simulator.availability import draw_availability
+from simulator.corpus import load_corpus
+from simulator.network import Faults
+from simulator.people import person_of
+from simulator.quiet import quiet
+from simulator.randomness import KeyedBits, generator
+from simulator.virtual import VirtualClock, VirtualLoop
+from simulator.virtual_phone import PhoneResult, VirtualPhone, WindowNote
+
+__all__ = ["Endpoint", "Host", "Hosts", "LocalHosts", "RayHosts", "WindowReport", "WorldPlan"]
+
+
+@dataclass(frozen=True)
+class WorldPlan:
+    """Everything that decides what happens in a world; picklable."""
+
+    phones: int
+    days: int
+    seed: int
+    start: float
+    """Unix seconds at which virtual time begins."""
+    data: Path | None
+    budget: Literal["demo", "production"]
+    cloud_key: str
+    """The cloud's Ed25519 public key in hex."""
+    tokens: tuple[str, ...]
+    """One enrolment token per phone."""
+    revisit: float
+    """Seconds after which the cloud asks a phone back."""
+    faults: Faults = field(default_factory=Faults)
+
+    @property
+    def seconds(self) -> float:
+        """Length of the virtual span."""
+        return self.days * 86_400.0
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The cloud's actors, as a gateway needs them."""
+
+    registry: Ref
+    intake: Ref
+    rounds: Ref
+    publisher: Ref
+
+
+@dataclass
+class WindowReport:
+    """What one host's phones did in one window, by phone."""
+
+    notes: list[WindowNote]
+    wakeups: int
+    """Times virtual time moved, since the host began."""
+
+
+class Host:
+    """A shard of phones on one virtual loop.
+
+    No method is a coroutine: Ray would run the actor inside an event loop of its own.
+    """
+
+    def __init__(self, plan: WorldPlan, phones: Sequence[int], endpoint: Endpoint) -> None:
+        self._plan = plan
+        self._loop = VirtualLoop()
+        self._clock = VirtualClock(self._loop, plan.start)
+        self._endpoint = endpoint
+        stories = load_corpus(plan.data)
+        self._gateways: list[GatewayCore] = []
+        self._phones = [self._phone(number, stories) for number in phones]
+        self._lives = [
+            self._loop.create_task(phone.live(), name=f"phone-{phone.number}")
+            for phone in self._phones
+        ]
+
+    def _phone(self, number: int, stories: list[Any]) -> VirtualPhone:
+        plan = self._plan
+        person = person_of(stories, number, seed=plan.seed, start=plan.start, days=plan.days)
+        local = datetime.fromtimestamp(plan.start, ZoneInfo(person.zone)).utcoffset()
+        assert local is not None
+        offset = local.total_seconds()
+        truth = draw_availability(
+            generator(plan.seed, "availability", number),
+            start=plan.start,
+            days=plan.days,
+            utc_offset=offset,
+        )
+        return VirtualPhone(
+            number,
+            seed=plan.seed,
+            start=plan.start,
+            person=person,
+            truth=truth,
+            utc_offset=offset,
+            settings=Settings(
+                cloud_url="virtual://cloud",
+                cloud_key=plan.cloud_key,
+                token=plan.tokens[number],
+                budget=plan.budget,
+                timezone=person.zone,
+            ),
+            gateway=self._gateway(number),
+            clock=self._clock,
+            faults=plan.faults,
+        )
+
+    def _gateway(self, number: int) -> GatewayCore:
+        """A gateway of the phone's own: what it draws and batches depends on no other phone."""
+        metrics = self._gateways[0].metrics if self._gateways else None
+        ends = self._endpoint
+        gateway = GatewayCore(
+            ends.registry,
+            ends.intake,
+            ends.rounds,
+            ends.publisher,
+            KeyedBits(self._plan.seed, "gateway", number),
+            metrics=metrics,
+            revisit=self._plan.revisit,
+        )
+        self._gateways.append(gateway)
+        return gateway
+
+    def run_until(self, moment: float) -> WindowReport:
+        """Take the cloud's newest plan, then run to `moment` (virtual seconds)."""
+        if self._gateways:
+            first = self._gateways[0]
+            self._loop.run_until_complete(first.refresh())
+            for gateway in self._gateways:
+                gateway.snapshot = first.snapshot
+        self._loop.run_until(moment)
+        for life in self._lives:
+            if life.done():
+                life.result()  # a phone that stopped living is a bug: show it
+        return WindowReport([phone.note() for phone in self._phones], self._loop.leaps)
+
+    def end(self) -> list[PhoneResult]:
+        """Stop every phone where it stands and sum up."""
+        ending = _end(self._phones, self._lives, self._gateways, self._clock.now())
+        return self._loop.run_until_complete(ending)
+
+
+async def _end(
+    phones: Sequence[VirtualPhone],
+    lives: Sequence[asyncio.Task[None]],
+    gateways: Sequence[GatewayCore],
+    now: float,
+) -> list[PhoneResult]:
+    for life in lives:
+        life.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await life
+    results = [await phone.end(now) for phone in phones]
+    for gateway in gateways:
+        await gateway.close()
+    return results
+
+
+class _RayHost(Host):
+    """A host in a worker process, whose logging nobody else sets up."""
+
+    def __init__(self, plan: WorldPlan, phones: Sequence[int], endpoint: Endpoint) -> None:
+        quiet()
+        super().__init__(plan, phones, endpoint)
+
+
+class Hosts(Protocol):
+    """Several hosts driven as one."""
+
+    def run_until(self, moment: float) -> list[WindowReport]:
+        """All hosts run to the same border."""
+        ...
+
+    def end(self) -> list[PhoneResult]:
+        """Results by phone number."""
+        ...
+
+
+class LocalHosts:
+    """Hosts in this process, one after the other."""
+
+    def __init__(self, plan: WorldPlan, endpoint: Endpoint, count: int) -> None:
+        self._hosts = [Host(plan, shard, endpoint) for shard in _shards(plan.phones, count)]
+
+    def run_until(self, moment: float) -> list[WindowReport]:
+        """All hosts run to the same border."""
+        return [host.run_until(moment) for host in self._hosts]
+
+    def end(self) -> list[PhoneResult]:
+        """Results by phone number."""
+        return _by_number([host.end() for host in self._hosts])
+
+
+class RayHosts:
+    """Hosts as Ray actors, running side by side between two borders."""
+
+    def __init__(self, plan: WorldPlan, endpoint: Endpoint, count: int) -> None:
+        self._ray: Any = importlib.import_module("ray")
+        remote = self._ray.remote(_RayHost).options(num_cpus=0)
+        self._hosts = [
+            remote.remote(plan, shard, endpoint) for shard in _shards(plan.phones, count)
+        ]
+
+    def run_until(self, moment: float) -> list[WindowReport]:
+        """All hosts run to the same border."""
+        reports: list[WindowReport] = self._ask("run_until", moment)
+        return reports
+
+    def end(self) -> list[PhoneResult]:
+        """Results by phone number."""
+        results = _by_number(self._ask("end"))
+        for host in self._hosts:
+            self._ray.kill(host)
+        return results
+
+    def _ask(self, method: str, *args: Any) -> list[Any]:
+        answers: list[Any] = self._ray.get(
+            [getattr(host, method).remote(*args) for host in self._hosts]
+        )
+        return answers
+
+
+def _shards(phones: int, count: int) -> list[range]:
+    """Every count-th phone to one host."""
+    return [range(first, phones, count) for first in range(min(count, phones))]
+
+
+def _by_number(results: list[list[PhoneResult]]) -> list[PhoneResult]:
+    return sorted((one for shard in results for one in shard), key=lambda result: result.phone)

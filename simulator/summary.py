@@ -1,0 +1,98 @@
+"""What a person reads in the terminal when a run is over."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["say"]
+
+_KIB = 1024.0
+_PERCENT = 100.0
+
+
+def say(report: dict[str, Any], console: Console) -> None:
+    """The summary for a person."""
+    recall, sent, laws = report["recall"], report["bytes_per_device_day"], report["invariants"]
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    hours = f"{report['window_hours']:,.0f} h idle, charging and on unmetered Wi-Fi"
+    table.add_row(
+        "Fleet",
+        f"{_count(report['phones'], 'phone')}, {_count(report['virtual_days'], 'day')}; {hours}",
+    )
+    table.add_row("Memory", f"{report['records']:,} turns kept, {report['items']:,} items drawn")
+    table.add_row("Recalls", f"{recall['answered']:,} answered, {_useful(recall)}")
+    table.add_row("", f"best memory from: {_shares(recall['by_layer'])}")
+    table.add_row("", f"layers chosen by: {_shares(recall['decided_by'])}")
+    table.add_row(
+        "Uploads",
+        f"{report['uploads_acked']:,} acknowledged, {report['uploads_waiting']} waiting; "
+        f"{report['network']['cuts']} connections cut on the way",
+    )
+    table.add_row("Rounds", f"{report['rounds']} closed: {_by_task(report['rounds_by_task'])}")
+    for model, release in report["releases"].items():
+        table.add_row(model.capitalize(), _story(release))
+    table.add_row(
+        "Bytes", f"{sent['up'] / _KIB:.1f} KiB up, {sent['down'] / _KIB:.1f} KiB down a phone-day"
+    )
+    table.add_row("Privacy", _privacy(report))
+    table.add_row("", report["budget"]["says"])
+    table.add_row("Laws", _laws(laws))
+    console.print(table)
+    for line in laws["violations"]:
+        console.print(line, style="red", markup=False)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _useful(recall: dict[str, Any]) -> str:
+    if not recall["answered"]:
+        return "none could be judged"
+    share = _PERCENT * recall["useful"] / recall["answered"]
+    return f"{share:.0f} % held a memory that answers"
+
+
+def _shares(counts: dict[str, int]) -> str:
+    total = sum(counts.values()) or 1
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{name} {_PERCENT * n / total:.0f} %" for name, n in ordered) or "none"
+
+
+def _by_task(rows: dict[str, dict[str, int]]) -> str:
+    return ", ".join(
+        f"{task} {row['closed']} ({row['reports']} reports)" for task, row in rows.items()
+    )
+
+
+def _story(release: dict[str, Any]) -> str:
+    accuracy = " → ".join(f"{_PERCENT * value:.1f}" for value in release["accuracy"])
+    shown = f"; accuracy {accuracy} %" if accuracy else ""
+    taken = f"{_count(release['published'], 'version')} published, {release['adopted']} adoptions"
+    if release["kept_older"]:
+        taken += f", {release['kept_older']} phones kept the older one"
+    return taken + shown
+
+
+def _privacy(report: dict[str, Any]) -> str:
+    worst, middle = report["epsilon"]["max"], report["epsilon"]["median"]
+    figure = f"ε {_figure(worst)} worst phone, {_figure(middle)} median"
+    if report["budget"]["private"]:
+        return f"{figure} (δ {report['epsilon']['delta']:g})"
+    return f"[bold red]{figure}: the {report['budget']['name']} budget protects nobody[/]"
+
+
+def _figure(epsilon: float) -> str:
+    return "∞" if math.isinf(epsilon) else f"{epsilon:.3g}"
+
+
+def _laws(laws: dict[str, Any]) -> str:
+    if laws["violated"]:
+        return f"[bold red]{laws['violated']} violations[/] in {laws['checked']:,} checks"
+    return f"[green]{laws['checked']:,} checks, no violation[/]"

@@ -1,0 +1,164 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from device.sync.channel import Channel, ChannelClosed, CloudUnreachable
+from simulator.network import Faults, Network
+from simulator.randomness import generator
+from simulator.virtual import VirtualClock, VirtualLoop
+
+CALM = Faults(unreachable=0.0, cut=0.0)
+PAYLOAD = 3_000
+HEADROOM = 1.10
+
+
+class Echo:
+    """A gateway that answers each frame with two."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.closed = False
+
+    def open_session(self, now: float) -> "Echo":
+        return self
+
+    async def receive(self, frame: bytes) -> list[bytes]:
+        self.frames.append(frame)
+        return [frame, frame[::-1]]
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.up: list[bytes] = []
+        self.down: list[bytes] = []
+
+    def uplink(self, frame: bytes, at: float) -> None:
+        self.up.append(frame)
+
+    def downlink(self, frame: bytes, at: float) -> None:
+        self.down.append(frame)
+
+
+class Scene:
+    def __init__(self, faults: Faults, stream: int = 0) -> None:
+        self.loop = VirtualLoop()
+        self.echo, self.tap = Echo(), Recorder()
+        clock = VirtualClock(self.loop, 0.0)
+        rng = generator(7, "network", stream)
+        self.network = Network(self.echo, clock, rng, faults, self.tap)
+
+    def play(self, act: Callable[[Network], Awaitable[None]]) -> None:
+        async def scene() -> None:
+            await act(self.network)
+
+        try:
+            self.loop.run_until_complete(scene())
+        finally:
+            self.loop.close()
+
+
+def test_frames_arrive_in_order_and_take_time() -> None:
+    scene = Scene(CALM)
+    got: list[bytes] = []
+
+    async def act(network: Network) -> None:
+        async with network.connect() as channel:
+            for frame in (b"ab", b"cd"):
+                await channel.send(frame)
+            got.extend([await channel.receive() for _ in range(4)])
+
+    scene.play(act)
+    assert got == [b"ab", b"ba", b"cd", b"dc"]
+    assert scene.tap.up == [b"ab", b"cd"]
+    assert scene.tap.down == [b"ab", b"ba", b"cd", b"dc"]
+    assert 0.05 < scene.loop.time() < 5.0
+
+
+def test_bytes_on_the_wire_exceed_the_payload_by_the_stated_overhead() -> None:
+    def traffic(frames: int) -> tuple[int, int]:
+        scene = Scene(CALM)
+
+        async def act(network: Network) -> None:
+            async with network.connect() as channel:
+                for _ in range(frames):
+                    await channel.send(bytes(PAYLOAD))
+
+        scene.play(act)
+        return scene.network.traffic.up, scene.network.traffic.down
+
+    setup_up, setup_down = traffic(0)
+    assert setup_up > 500
+    assert setup_down > 2_000
+    up, down = traffic(10)
+    assert 10 * PAYLOAD < up - setup_up < 10 * PAYLOAD * HEADROOM
+    assert 20 * PAYLOAD < down - setup_down < 20 * PAYLOAD * HEADROOM
+
+
+def test_an_unreachable_network_says_so() -> None:
+    scene = Scene(Faults(unreachable=1.0))
+
+    async def act(network: Network) -> None:
+        with pytest.raises(CloudUnreachable):
+            async with network.connect():
+                pass
+
+    scene.play(act)
+    assert scene.network.traffic.unreachable == 1
+    assert scene.network.traffic.sessions == 0
+
+
+async def flood(channel: Channel) -> None:
+    while True:
+        await channel.send(b"x")
+
+
+def test_cuts_happen_before_and_after_the_gateway_saw_the_frame() -> None:
+    seen: list[int] = []
+    for stream in range(40):
+        scene = Scene(Faults(unreachable=0.0, cut=0.5), stream)
+
+        async def act(network: Network) -> None:
+            async with network.connect() as channel:
+                with pytest.raises(ChannelClosed):
+                    await flood(channel)
+
+        scene.play(act)
+        assert scene.network.traffic.cuts == 1
+        seen.append(len(scene.tap.up) - len(scene.echo.frames))
+    assert set(seen) == {0, 1}, "some cuts lose the frame, others only its answer"
+
+
+def test_a_closed_gateway_ends_the_channel() -> None:
+    scene = Scene(CALM)
+
+    async def act(network: Network) -> None:
+        async with network.connect() as channel:
+            await channel.send(b"x")
+            scene.echo.closed = True
+            assert [await channel.receive() for _ in range(2)] == [b"x", b"x"]
+            with pytest.raises(ChannelClosed):
+                await channel.receive()
+
+    scene.play(act)
+
+
+def test_leaving_the_channel_wakes_whoever_waits() -> None:
+    scene = Scene(CALM)
+    told: list[str] = []
+
+    async def act(network: Network) -> None:
+        async with network.connect() as channel:
+
+            async def wait() -> None:
+                try:
+                    await channel.receive()
+                except ChannelClosed:
+                    told.append("closed")
+
+            waiting = asyncio.ensure_future(wait())
+            await asyncio.sleep(1.0)
+        await waiting
+
+    scene.play(act)
+    assert told == ["closed"]
