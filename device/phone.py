@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import structlog
-from numpy.typing import NDArray
 
 from device.actors import ActorSystem, Clock
 from device.actors.window import Window
@@ -46,7 +45,7 @@ from device.observer import (
     WindowClosed,
     WindowOpened,
 )
-from device.recall import Recaller, Router, judge_with, probe
+from device.recall import Recaller, Router, Score, judge_with, probe
 from device.settings import Settings
 from device.status import BudgetStatus, ConditionStatus, MemoryStatus, ModelStatus, Status
 from device.sync.adoption import Outcome, Shelf
@@ -59,7 +58,7 @@ from device.sync.outbox import Outbox
 from device.sync.usage import Usage
 from device.vault import KeyProtector, Keyring, SealedLog, Storage
 from privacy import BUDGETS, BitSource, Ledger
-from protocol.models import SPECS, dedup_features, router_features
+from protocol.models import SPECS, Weights, dedup_features, router_features
 from protocol.rounds import RoundDescriptor
 
 __all__ = ["DreamReport", "Machine", "Phone"]
@@ -353,8 +352,8 @@ class Phone:
         report.rounds_joined.extend(joined.rounds)
         report.problems.extend(joined.problems)
 
-    def _probe(self, model: str, weights: dict[str, NDArray[np.float32]]) -> float:
-        """Accuracy on the built-in probes and on what this phone's owner has told it."""
+    def _probe(self, model: str, weights: Weights) -> Score:
+        """Score on the built-in probes and on what this phone's owner has told it."""
         return probe(model, weights, self.examples.training_set(model))
 
     def _note_outcome(self, outcome: Outcome) -> None:

@@ -6,10 +6,12 @@ Cancelled or killed between batches, nothing is lost and the next dream goes on 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import tzinfo
 
 from device.actors import ActorRef, checkpoint
 from device.language import find_attributes
+from device.memory.changes import Change
 from device.memory.consolidation import Consolidator
 from device.memory.forgetting import ForgettingPolicy, faded
 from device.memory.lifecycle import expire
@@ -41,7 +43,8 @@ async def consolidate_pending(
     """Consolidate every turn not yet consolidated; how many there were.
 
     `batch` turns at a time, a checkpoint after each (a batch takes well under 1 s). With `now`
-    (unix seconds) given, plans whose time has passed become expired first.
+    (unix seconds) given, plans whose time has passed become expired first, and what is taken in
+    starts to fade from then.
     """
     if now is not None and (passed := expire(await structured.ask(ListItems()), now)):
         await structured.ask(Apply(passed))
@@ -51,6 +54,8 @@ async def consolidate_pending(
     while turns := await raw.ask(TurnsAfter(through, batch)):
         await _remember_values(working, turns)
         changes = consolidator.consolidate(turns, tz)
+        if now is not None:
+            changes = [_taken_in(change, now) for change in changes]
         try:
             await structured.ask(Apply(changes, turns[-1].sequence, basis))
         except StaleBatch:
@@ -61,6 +66,13 @@ async def consolidate_pending(
         done += len(turns)
         await checkpoint()
     return done
+
+
+def _taken_in(change: Change, now: float) -> Change:
+    """Taking a memory in counts as its first access: an old chat imported today is new to this
+    phone and must not fade at once."""
+    item = change.item
+    return replace(change, item=replace(item, last_access=max(item.last_access, now)))
 
 
 async def _sit_down(structured: ActorRef) -> tuple[Consolidator, int]:

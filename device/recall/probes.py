@@ -14,9 +14,10 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
+from device.learning.mlp import loss
 from protocol.models import SPECS, dedup_features, forward, router_features
 
-__all__ = ["ProbeSet", "probe", "probe_set"]
+__all__ = ["ProbeSet", "Score", "probe", "probe_set"]
 
 PROBE_FILE = "probes.tsv"
 HALF = 0.5
@@ -33,21 +34,36 @@ class ProbeSet:
     languages: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How a model does on probes.
+
+    ``accuracy`` (0 … 1, the share whose highest output is a labelled one) is what people read.
+    ``loss`` (mean cross-entropy, nats) decides: it is a proper score and moves with every probe,
+    where accuracy on a hundred probes moves only when one of them flips.
+    """
+
+    accuracy: float
+    loss: float
+
+
 def probe(
     model: str, weights: Mapping[str, Array], own: tuple[Array, Array] | None = None
-) -> float:
-    """Accuracy 0 … 1 of `weights` (float32 arrays of the spec) on the probes of `model`.
+) -> Score:
+    """Score of `weights` (float32 arrays of the spec) on the probes of `model`.
 
-    `own` adds this phone's examples: features (n, inputs), labels (n, outputs) of 0 and 1. Right
-    means that the highest output is a labelled one. KeyError for an unknown model.
+    `own` adds this phone's examples: features (n, inputs), labels (n, outputs) of 0 and 1.
+    KeyError for an unknown model.
     """
     probes = probe_set(model)
     features, labels = probes.features, probes.labels
     if own is not None and len(own[0]):
         features = np.concatenate([features, own[0]])
         labels = np.concatenate([labels, own[1]])
-    guesses = forward(dict(weights), features, SPECS[model]).argmax(axis=1)
-    return float(np.mean(labels[np.arange(len(labels)), guesses] > HALF))
+    spec = SPECS[model]
+    guesses = forward(dict(weights), features, spec).argmax(axis=1)
+    right = labels[np.arange(len(labels)), guesses] > HALF
+    return Score(float(np.mean(right)), loss(weights, features, labels, spec))
 
 
 @cache

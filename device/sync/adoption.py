@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import msgpack
 
+from device.recall import Score
 from device.vault import SealedLog
 from protocol.errors import ProtocolError, ReleaseRefused
 from protocol.models import SPECS, Weights
@@ -19,8 +20,8 @@ from protocol.release import Manifest, check_release, open_manifest, open_releas
 
 __all__ = ["Offer", "Outcome", "Shelf"]
 
-Probe = Callable[[str, Weights], float]
-"""Accuracy (0–1) of a model's weights on this phone's probes."""
+Probe = Callable[[str, Weights], Score]
+"""Score of a model's weights on this phone's probes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +113,10 @@ class Shelf:
         weights = parameters.weights()
         score = probe(manifest.model, weights)
         current = self._weights.get(manifest.model)
-        if current is not None and score < probe(manifest.model, current):
-            outcome = Outcome(
-                manifest.model, manifest.version, False, "worse on this phone's probes", score
-            )
-            return self._refuse(outcome)
-        return self._adopt(parameters, Outcome(manifest.model, manifest.version, True, "", score))
+        worse = current is not None and score.loss > probe(manifest.model, current).loss
+        reason = "worse on this phone's probes" if worse else ""
+        outcome = Outcome(manifest.model, manifest.version, not worse, reason, score.accuracy)
+        return self._refuse(outcome) if worse else self._adopt(parameters, outcome)
 
     def _adopt(self, parameters: Parameters, outcome: Outcome) -> Outcome:
         entry = ["adopted", outcome.model, outcome.version, outcome.score, encode_full(parameters)]

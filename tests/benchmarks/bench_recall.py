@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ async def _latency() -> list[Row]:
     rng = np.random.Generator(np.random.Philox(key=11))
     drafts, queries = _world(rng)
     plain = PlainBm25([draft.text for draft in drafts])
-    peer = [_milliseconds(lambda q=query: plain.search(q, DEPTH)) for query in queries]
+    peer = [_milliseconds(partial(plain.search, query, DEPTH)) for query in queries]
     async with open_rig() as rig:
         rig.clock.at = drafts[-1].at + TURN_SECONDS
         await rig.raw.ask(RecordMany(drafts))
@@ -208,8 +209,8 @@ def _judge_conversation(sample: dict[str, Any], ours: list[float], plain: list[f
     places: dict[str, int] = {}
     entries: list[Entry] = []
     for name in sorted(names, key=lambda key: int(key.removeprefix("session_"))):
-        said = datetime.strptime(talk[f"{name}_date_time"], "%I:%M %p on %d %B, %Y")
-        at = said.replace(tzinfo=UTC).timestamp()
+        said = f"{talk[f'{name}_date_time']} +0000"
+        at = datetime.strptime(said, "%I:%M %p on %d %B, %Y %z").timestamp()
         for turn in talk[name]:
             places[turn["dia_id"]] = len(entries)
             text = " ".join([turn["text"], turn.get("blip_caption", "")])

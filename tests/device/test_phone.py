@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from device.actors import SystemClock
 from device.conditions import Interval, ScriptedConditions
 from device.memory.records import Layer
 from device.observer import DreamEnded, DreamStarted, WindowClosed
@@ -169,3 +170,11 @@ def test_bad_settings_give_one_clear_line(tmp_path: Path, text: str, says: str) 
 def test_no_settings_says_init(tmp_path: Path) -> None:
     with pytest.raises(SettingsInvalid, match="init"):
         load_settings(tmp_path)
+
+
+async def test_an_old_chat_imported_today_does_not_fade_at_once(open_phone: OpenPhone) -> None:
+    phone = await open_phone()
+    long_ago = SystemClock().now() - 300 * 86_400.0
+    await phone.record("I had lunch with Mara at the harbour", at=long_ago)
+    await phone.dream()
+    assert await phone.items()

@@ -19,13 +19,13 @@ def test_a_clean_base_install_remembers_without_torch_or_ray(tmp_path: Path) -> 
     env = tmp_path / "venv"
     venv.create(env, with_pip=True)
     python, home = env / "bin" / "python", tmp_path / "phone"
-    pip = [python, "-m", "pip", "--disable-pip-version-check"]
+    pip: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check"]
     run([*pip, "install", "-q", "-c", ROOT / "constraints.txt", ROOT])
     listed = json.loads(run([*pip, "list", "--format", "json"]))
     names = {package["name"].lower().replace("_", "-") for package in listed}
     assert names.isdisjoint(HEAVY), sorted(names & set(HEAVY))
 
-    device = [env / "bin" / "reverie-device"]
+    device: list[str | Path] = [env / "bin" / "reverie-device"]
     run([*device, "init", "--home", home])
     run([*device, "record", "--home", home, "I moved to 12 Elm Road"])
     answer = json.loads(run([*device, "recall", "--home", home, "--json", "Elm Road"]))

@@ -85,16 +85,20 @@ def test_probes_are_balanced_in_language_and_label(model: str) -> None:
 
 def test_probe_is_the_accuracy_and_own_examples_count() -> None:
     always_raw = weights_giving(0.1, 0.1, 0.9)
-    assert probe("router", always_raw) == pytest.approx(1 / 3)
+    assert probe("router", always_raw).accuracy == pytest.approx(1 / 3)
     size, inputs = len(probe_set("router").labels), SPECS["router"].layers[0]
     own = (
         np.zeros((size, inputs), np.float32),
         np.tile(np.array([0, 0, 1], np.float32), (size, 1)),
     )
-    assert probe("router", always_raw, own) == pytest.approx(2 / 3)
+    assert probe("router", always_raw, own).accuracy == pytest.approx(2 / 3)
     none = (np.zeros((0, inputs), np.float32), np.zeros((0, 3), np.float32))
-    assert probe("router", always_raw, none) == pytest.approx(1 / 3)
+    assert probe("router", always_raw, none).accuracy == pytest.approx(1 / 3)
     rng = np.random.Generator(np.random.Philox(key=1))
-    assert 0.0 <= probe("dedup", initial_weights(SPECS["dedup"], rng)) <= 1.0
+    untrained = probe("dedup", initial_weights(SPECS["dedup"], rng))
+    assert 0.0 <= untrained.accuracy <= 1.0
+    surer = weights_giving(0.1, 0.1, 0.99)
+    assert probe("router", surer, own).accuracy == probe("router", always_raw, own).accuracy
+    assert probe("router", surer, own).loss != probe("router", always_raw, own).loss
     with pytest.raises(KeyError):
         probe("unknown", always_raw)

@@ -8,6 +8,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
+from device.recall import Score
 from device.sync.adoption import Shelf
 from protocol.errors import ReleaseRefused
 from protocol.identity import SigningKey
@@ -59,7 +60,9 @@ def manifest(
 def take(shelf: Shelf, blob: bytes, key: SigningKey, payload: bytes, score: float = 1.0):  # type: ignore[no-untyped-def]
     offer = shelf.offer(blob, cloud_key=key.public, now=NOW)
     assert offer is not None
-    return offer, shelf.consider(offer, payload, probe=lambda model, weights: score)
+    return offer, shelf.consider(
+        offer, payload, probe=lambda model, weights: Score(score, 1.0 - score)
+    )
 
 
 def test_full_then_difference_are_adopted_and_survive_a_restart(
@@ -89,11 +92,13 @@ def test_worse_on_own_probes_keeps_the_old_and_does_not_ask_again(
     take(shelf, manifest(one, cloud_key), cloud_key, encode_full(one))
     offer = shelf.offer(manifest(two, cloud_key), cloud_key=cloud_key.public, now=NOW)
     assert offer is not None
-    target = two.weights()
+    target = two.weights()["w1"]
+    # More of them right, yet the less likely story: the loss decides.
+    worse, better = Score(accuracy=0.9, loss=0.7), Score(accuracy=0.8, loss=0.6)
     outcome = shelf.consider(
         offer,
         encode_full(two),
-        probe=lambda model, weights: 0.4 if np.array_equal(weights["w1"], target["w1"]) else 0.8,
+        probe=lambda model, weights: worse if np.array_equal(weights["w1"], target) else better,
     )
     assert not outcome.adopted
     assert "probes" in outcome.reason

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from device.sync.outbox import Outbox
-from privacy import Gate
+from privacy import Gate, PrivateReport
 from privacy.streams import USAGE_DIMENSION
 from protocol.update import decode_report
 from tests.device.sync.conftest import NOW, Vault, descriptor
@@ -17,7 +17,11 @@ from tests.device.sync.conftest import NOW, Vault, descriptor
 def fill(gate: Gate, outbox: Outbox, round_: int = 1) -> bytes:
     vector = np.zeros(USAGE_DIMENSION)
     about = descriptor(round_=round_, dimension=USAGE_DIMENSION)
-    return gate.release(about, vector, at=NOW, store=outbox.put).report_id
+
+    def store(report: PrivateReport) -> None:
+        outbox.put(report)
+
+    return gate.release(about, vector, at=NOW, store=store).report_id
 
 
 def test_only_a_gated_report_is_taken(vault: Vault) -> None:

@@ -1,0 +1,156 @@
+"""Simulator: the loop against a bare heap, real phones in virtual time, the world's fidelity."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from device.settings import Settings
+from simulator.availability import draw_availability, fitted_window_share, seconds_by_hour
+from simulator.corpus import load_corpus
+from simulator.network import Faults, GatewayConnection
+from simulator.people import person_of
+from simulator.quiet import quiet
+from simulator.randomness import generator
+from simulator.virtual import VirtualClock, VirtualLoop
+from simulator.virtual_phone import PhoneResult, VirtualPhone
+from simulator.world import Options, run_world
+from tests.benchmarks.row import Row, best_seconds
+
+_START = 1_772_409_600.0
+_DAY = 86_400.0
+_SEED = 1
+_TASKS, _BEATS = 1_000, 30
+_PHONES = 16
+_FIT_PHONES, _FIT_DAYS = 200, 3
+_DEMO_PHONE_DAYS_A_SECOND = 150 / 90.0
+"""50 phones × 3 days in 90 s: what the demo must reach on one core, cloud and all."""
+_WORLD_PHONES, _WORLD_DAYS = 10, 1
+_STRAY = 3.0
+"""Points by which a mean over so few phones may stray: they differ from 3 % to 50 %."""
+_K = 1e3
+_PERCENT = 100.0
+
+
+def rows() -> Iterator[Row]:
+    """The lines of this room."""
+    quiet()
+    yield _wakeups()
+    yield _phones()
+    yield _world()
+    yield _fidelity()
+
+
+def _wakeups() -> Row:
+    events = _TASKS * _BEATS
+    ours = events / best_seconds(_beat_in_loop, repeats=3) / _K
+    heap = events / best_seconds(_beat_in_heap, repeats=3) / _K
+    name = "virtual loop, wake-ups of sleeping coroutines"
+    return Row(name, ours, "k/s", "bare heapq", heap, target=40.0, better="high")
+
+
+def _beat_in_loop() -> None:
+    loop = VirtualLoop()
+
+    async def beat(step: float) -> None:
+        for _ in range(_BEATS):
+            await asyncio.sleep(step)
+
+    tasks = [loop.create_task(beat(1.0 + i / _TASKS)) for i in range(_TASKS)]
+    loop.run_until(3.0 * _BEATS)
+    assert all(task.done() for task in tasks)
+    loop.close()
+
+
+def _beat_in_heap() -> None:
+    heap = [(1.0 + i / _TASKS, i) for i in range(_TASKS)]
+    heapq.heapify(heap)
+    for _ in range(_TASKS * _BEATS):
+        at, i = heap[0]
+        heapq.heapreplace(heap, (at + 1.0 + i / _TASKS, i))
+
+
+class _NoGateway:
+    def open_session(self, now: float) -> GatewayConnection:
+        raise AssertionError(f"nothing is reachable at {now}")
+
+
+def _phones() -> Row:
+    """Whole phones without a cloud: vault, memory, recall, dreams."""
+    began = time.perf_counter()
+    results = _live(_PHONES)
+    rate = _PHONES / (time.perf_counter() - began)
+    assert not any(result.tally.violated for result in results)
+    name = "phone-days a second, device code alone"
+    bound = _DEMO_PHONE_DAYS_A_SECOND
+    return Row(name, rate, "1/s", bound=bound, target=6 * bound, better="high")
+
+
+def _live(count: int) -> list[PhoneResult]:
+    loop = VirtualLoop()
+    clock = VirtualClock(loop, _START)
+    stories = load_corpus(None)
+    phones = []
+    for number in range(count):
+        person = person_of(stories, number, seed=_SEED, start=_START, days=1)
+        truth = draw_availability(
+            generator(_SEED, "availability", number), start=_START, days=1, utc_offset=0.0
+        )
+        settings = Settings(
+            cloud_url="virtual://cloud", cloud_key="00" * 32, budget="demo", timezone=person.zone
+        )
+        phones.append(
+            VirtualPhone(
+                number,
+                seed=_SEED,
+                start=_START,
+                person=person,
+                truth=truth,
+                utc_offset=0.0,
+                settings=settings,
+                gateway=_NoGateway(),
+                clock=clock,
+                faults=Faults(unreachable=1.0),
+            )
+        )
+    lives = [loop.create_task(phone.live()) for phone in phones]
+    loop.run_until(_DAY)
+
+    async def end() -> list[PhoneResult]:
+        for life in lives:
+            life.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await life
+        return [await phone.end(_START + _DAY) for phone in phones]
+
+    results = loop.run_until_complete(end())
+    loop.close()
+    return results
+
+
+def _world() -> Row:
+    """The whole loop; most of a small world is the cloud's training."""
+    began = time.perf_counter()
+    report = run_world(Options(_WORLD_PHONES, _WORLD_DAYS, _SEED))
+    seconds = time.perf_counter() - began
+    assert report["invariants"]["violated"] == 0
+    name = f"world of {_WORLD_PHONES} phones, 1 day, start to report"
+    return Row(name, seconds, "s", bound=90.0, target=90.0)
+
+
+def _fidelity() -> Row:
+    share = np.zeros(24)
+    for number in range(_FIT_PHONES):
+        truth = draw_availability(
+            generator(_SEED, "fit", number), start=_START, days=_FIT_DAYS, utc_offset=0.0
+        )
+        share += seconds_by_hour(truth.window, 0.0)
+    share /= _FIT_PHONES * _FIT_DAYS * 3600.0
+    gap = float(np.abs(share - fitted_window_share()).mean()) * _PERCENT
+    name = "availability by hour, distance from the real phones'"
+    return Row(name, gap, "points", bound=_STRAY, target=_STRAY)
