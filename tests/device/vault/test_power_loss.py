@@ -8,6 +8,7 @@ old file of an erase before the keyring is written.
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 import pytest
 
@@ -92,10 +93,8 @@ def test_crashes_lose_nothing(batch: int, recorder: Recorder) -> None:
         try:
             for _ in range(LIVES):
                 storage.fuse = rng.choice((None, *range(1, 40)))
-                try:
+                with suppress(PowerLossError):
                     live(storage, model, rng)
-                except PowerLossError:
-                    pass
                 storage = storage.after_death()
             storage.fuse = None
             model.check(open_log(storage, seed=rng.getrandbits(64)))

@@ -96,12 +96,13 @@ def test_one_owner_at_a_time(tmp_path: Path) -> None:
 
 def test_a_read_only_folder_is_never_written(tmp_path: Path) -> None:
     storage = FolderStorage(tmp_path, read_only=True)
-    for write in (
+    writes: list[Callable[[], None]] = [
         lambda: storage.append("a", b""),
         lambda: storage.replace("a", b""),
         lambda: storage.sync("a"),
         lambda: storage.delete("a"),
-    ):
+    ]
+    for write in writes:
         with pytest.raises(StorageReadOnly):
             write()
     assert list(tmp_path.iterdir()) == []
@@ -153,8 +154,8 @@ class Calls:
 
         def spy(real: Callable[[int], None]) -> Callable[[int], None]:
             def call(descriptor: int) -> None:
-                target = os.readlink(f"/proc/self/fd/{descriptor}")
-                self.seen.append("folder" if target == str(folder) else Path(target).name)
+                target = Path(f"/proc/self/fd/{descriptor}").readlink()
+                self.seen.append("folder" if target == folder else target.name)
                 real(descriptor)
 
             return call
