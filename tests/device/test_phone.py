@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from device.actors import SystemClock
-from device.conditions import Interval, ScriptedConditions
 from device.memory.records import Layer
-from device.observer import DreamEnded, DreamStarted, WindowClosed
-from device.phone import Machine, Phone
 from device.settings import Settings, SettingsInvalid, load_settings, save_settings
 from device.sync.channel import CloudUnreachable
-from device.vault import MemoryStorage, StaticProtector
-from simulator.virtual import VirtualClock, VirtualLoop
-from tests.device.conftest import Notes, OpenPhone
+from device.vault import MemoryStorage
+from tests.device.conftest import OpenPhone
 
 TRIP = "下周三去杭州出差"
 FLAT = "I moved to 12 Elm Road last month"
@@ -108,40 +102,6 @@ async def test_status_tells_window_memory_models_and_budget(open_phone: OpenPhon
     assert status.models["router"].version == 0
     assert status.budget.epsilon_spent == 0.0
     assert not status.budget.private
-
-
-def test_the_daemon_dreams_only_inside_the_window() -> None:
-    """Law 2 over two virtual days: all a phone does by itself lies inside its windows."""
-    hour = 3600.0
-    windows = [(2 * hour, 5 * hour), (26 * hour, 26.5 * hour)]
-    notes = Notes()
-    loop = VirtualLoop()
-    clock = VirtualClock(loop, epoch=0.0)
-
-    async def live() -> None:
-        script = [Interval(start=opens, end=closes) for opens, closes in windows]
-        machine = Machine(
-            clock=clock,
-            bits=os.urandom,
-            storage=MemoryStorage(),
-            protector=StaticProtector(b"k" * 32),
-            conditions=ScriptedConditions(script, clock.now),
-            rng=np.random.Generator(np.random.Philox(key=1)),
-            observer=notes,
-        )
-        phone = await Phone.open(machine, Settings(budget="demo"))
-        daemon = asyncio.create_task(phone.run())
-        await clock.sleep(48 * hour)
-        daemon.cancel()
-        await asyncio.gather(daemon, return_exceptions=True)
-        await phone.close()
-
-    loop.run_until_complete(live())
-    loop.close()
-    assert len(notes.of(DreamStarted)) == 4
-    assert len(notes.of(WindowClosed)) == 2
-    for event in notes.of(DreamStarted) + notes.of(DreamEnded):
-        assert any(opens + 60.0 <= event.at <= closes + 1.0 for opens, closes in windows)
 
 
 def test_settings_survive_their_file(tmp_path: Path) -> None:

@@ -50,6 +50,8 @@ class Wire:
     down: list[bytes] = field(default_factory=list)
     on_up: Callable[[bytes], None] = lambda frame: None
     on_down: Callable[[bytes], None] = lambda frame: None
+    change: Callable[[bytes], bytes] | None = None
+    """What an attacker makes of a frame on its way down."""
 
 
 class _Channel:
@@ -68,7 +70,8 @@ class _Channel:
                 self._wire.on_down(answer)
         except Cut:
             raise ChannelClosed("cut by the test") from None
-        self._arrived.extend(answers)
+        change = self._wire.change
+        self._arrived.extend(map(change, answers) if change else answers)
 
     async def receive(self) -> bytes:
         if not self._arrived:

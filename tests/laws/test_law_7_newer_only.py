@@ -1,0 +1,67 @@
+"""Law 7: only signed, only newer, never worse on the phone's own probes."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from device.observer import Adopted, Kept
+from device.recall import Score
+from protocol.errors import ReleaseRefused
+from protocol.identity import SigningKey
+from protocol.release import open_manifest, seal_manifest
+from tests.device.conftest import Notes
+from tests.laws.conftest import OpenWorld
+
+
+async def test_a_manifest_by_another_key_changes_nothing(open_world: OpenWorld) -> None:
+    async with open_world() as w:
+        core = w.cloud.endpoint()
+        stranger = SigningKey.generate(os.urandom)
+        resigned = tuple(
+            (model, version, seal_manifest(open_manifest(blob, w.cloud.public_key), stranger))
+            for model, version, blob in core.snapshot.releases
+        )
+        core.snapshot = type(core.snapshot)(core.snapshot.rounds, resigned)
+        phone = await w.phone()
+        report = await phone.sync_now()
+        assert phone.shelf.have() == {"router": 0, "dedup": 0}
+        assert len([line for line in report.problems if "release" in line]) == 2
+
+
+async def test_an_older_version_is_refused_and_the_newer_stays(open_world: OpenWorld) -> None:
+    async with open_world() as w:
+        phone = await w.phone()
+        await phone.sync_now()
+        _, _, blob = next(r for r in w.cloud.endpoint().snapshot.releases if r[0] == "router")
+        manifest = open_manifest(blob, w.cloud.public_key)
+        later = manifest.model_copy(update={"version": manifest.version + 1})
+        key = SigningKey.generate(os.urandom)
+        phone.shelf._adopted["router"] = _as_version(phone, later.version)
+        with pytest.raises(ReleaseRefused) as refused:
+            phone.shelf.offer(seal_manifest(manifest, key), cloud_key=key.public, now=w.clock.now())
+        assert refused.value.reason == "rollback"
+        assert phone.shelf.version("router") == later.version
+
+
+async def test_worse_on_own_probes_keeps_the_old_and_says_so(
+    open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_world() as w:
+        notes = Notes()
+        phone = await w.phone(observer=notes)
+        await phone.sync_now()
+        assert len(notes.of(Adopted)) == 2
+        phone.shelf._adopted["router"] = _as_version(phone, 0)
+        scores = iter([Score(0.9, 2.0), Score(0.9, 1.0)])
+        monkeypatch.setattr(type(phone), "_probe", lambda self, model, weights: next(scores))
+        await phone.sync_now()
+        assert len(notes.of(Kept)) == 1
+        assert phone.shelf.version("router") == 0
+
+
+def _as_version(phone, version: int):  # type: ignore[no-untyped-def]
+    """The adopted router, said to be of another version."""
+    held = phone.shelf.adopted("router")
+    return type(held)(held.model, version, held.arrays, held.scales)
