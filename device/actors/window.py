@@ -34,6 +34,8 @@ READING_LIMIT = 0.5
 """Seconds after which a reading that does not come counts as unknown while work runs."""
 POLLS_TO_MISS = 2
 """A reading older than this many polls no longer says that the conditions held all along."""
+LONGEST_NAP = 30 * 86_400.0
+"""Seconds slept when no change is in sight: a timer at infinity would drag virtual time along."""
 BATTERY_FLOOR = 0.3
 """Charge below which nothing starts even on the charger (AOSP FederatedCompute's floor)."""
 
@@ -140,10 +142,7 @@ class Window:
         self._good_until = now + POLLS_TO_MISS * self._poll if change is None else change
 
     async def _sleep(self, seconds: float) -> None:
-        if math.isinf(seconds):
-            # Nothing will ever change: a timer at infinity would drag a virtual clock there.
-            await asyncio.get_running_loop().create_future()
-        await self._clock.sleep(seconds)
+        await self._clock.sleep(min(seconds, LONGEST_NAP))
 
     def _holds(self, reading: Conditions) -> bool:
         enough = reading.battery is None or reading.battery >= self._battery_floor

@@ -98,8 +98,10 @@ class ScriptedConditions:
         return self._bounds[passed] if passed < len(self._bounds) else None
 
 
-def _with_seconds(row: dict[str, object]) -> dict[str, object]:
+def _with_seconds(row: object) -> dict[str, object]:
     """The row with ISO times as unix seconds."""
+    if not isinstance(row, dict):
+        raise TypeError("an interval must be an object")
     return {
         key: _seconds(value) if key in ("start", "end") else value for key, value in row.items()
     }

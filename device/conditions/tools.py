@@ -28,14 +28,7 @@ async def run_tool(argv: Sequence[str], *, limit: float = TOOL_LIMIT) -> str | N
     read_fd, write_fd = os.pipe()
     with os.fdopen(read_fd, "rb", buffering=0) as pipe:
         try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=write_fd,
-                stderr=asyncio.subprocess.DEVNULL,
-                start_new_session=True,
-                env=os.environ | {"LC_ALL": "C"},  # nmcli translates its words
-            )
+            process = await _start(argv, write_fd)
         except OSError:
             return None
         finally:
@@ -47,10 +40,42 @@ async def run_tool(argv: Sequence[str], *, limit: float = TOOL_LIMIT) -> str | N
         except TimeoutError:
             return None
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _kill_group(process)
             await process.wait()
     return output if code == 0 else None
+
+
+async def _start(argv: Sequence[str], write_fd: int) -> asyncio.subprocess.Process:
+    """Start the tool; a caller cancelled meanwhile leaves no process either.
+
+    asyncio by itself would then kill the leader only, and its children would live on.
+    """
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=write_fd,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+            env=os.environ | {"LC_ALL": "C"},  # nmcli translates its words
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        starting.add_done_callback(_kill_started)
+        await asyncio.wait((starting,))
+        raise
+
+
+def _kill_started(starting: asyncio.Future[asyncio.subprocess.Process]) -> None:
+    if not starting.cancelled() and starting.exception() is None:
+        _kill_group(starting.result())
+
+
+def _kill_group(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 async def _read_all(pipe: object) -> str | None:

@@ -138,7 +138,7 @@ class SealedLog:
         return self.append_many((payload,))[0]
 
     def append_many(self, payloads: Sequence[bytes]) -> list[int]:
-        """Add records together, with one sync when they fit the segment.
+        """Add records together, with one sync when they fit one segment.
 
         On an error none of them counts as stored. Raises ValueError for a payload over
         `MAX_PAYLOAD` bytes, or a storage error.
@@ -149,9 +149,8 @@ class SealedLog:
         records = list(enumerate(payloads, self._end))
         if not records:
             return []
-        active = self._roll_if_due()
-        held = active.count if active is not None else 0
-        if held + len(records) <= self._limit and _weight(records) <= SEGMENT_BYTES:
+        self._roll_if_due()
+        if len(records) <= self._limit and _weight(records) <= SEGMENT_BYTES:
             self._append_to_active(records)
         else:
             self._append_in_bulk(records)
@@ -254,7 +253,7 @@ class SealedLog:
             self._writing = replace(fresh, length=0)
         return self._writing, self._cipher
 
-    def _roll_if_due(self) -> Segment | None:
+    def _roll_if_due(self) -> None:
         active = self._writing
         if active is not None and (
             active.count >= self._limit
@@ -262,7 +261,6 @@ class SealedLog:
             or self._clock_now() - active.created >= self._age
         ):
             self._retire()
-        return self._writing
 
     def _retire(self) -> None:
         """Stop adding to the active segment; the keyring learns its length at its next write."""

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from device.conditions import LinuxConditions
+from tests.device.conditions.conftest import Bench
+
+Supply = dict[str, str]
+AC_ON: Supply = {"type": "Mains", "online": "1"}
+AC_OFF: Supply = {"type": "Mains", "online": "0"}
+MOUSE: Supply = {"type": "Battery", "scope": "Device", "status": "Discharging", "capacity": "5"}
+
+
+def battery(status: str, capacity: str = "80") -> Supply:
+    return {"type": "Battery", "present": "1", "status": status, "capacity": capacity}
+
+
+def tree(root: Path, **supplies: Supply) -> Path:
+    folder = root / "class" / "power_supply"
+    folder.mkdir(parents=True)
+    for name, files in supplies.items():
+        (folder / name).mkdir()
+        for file, content in files.items():
+            (folder / name / file).write_text(content + "\n")
+    return root
+
+
+async def absent(argv: Sequence[str]) -> str | None:
+    return None
+
+
+POWER: list[tuple[dict[str, Supply], bool | None, float | None]] = [
+    ({}, True, None),
+    ({"AC": AC_ON}, True, None),
+    ({"AC": AC_ON, "BAT0": battery("Charging")}, True, 0.8),
+    ({"AC": AC_ON, "BAT0": battery("Full", "100")}, True, 1.0),
+    ({"AC": AC_ON, "BAT0": battery("Not charging", "60")}, True, 0.6),
+    ({"AC": AC_ON, "BAT0": battery("Unknown")}, True, 0.8),
+    ({"AC": AC_OFF, "BAT0": battery("Discharging", "42")}, False, 0.42),
+    ({"AC": AC_ON, "BAT0": battery("Discharging", "42")}, False, 0.42),
+    ({"BAT0": battery("Full"), "BAT1": battery("Discharging", "10")}, False, 0.1),
+    ({"BAT0": battery("Charging", "20"), "BAT1": battery("Full", "100")}, True, 0.2),
+    ({"BAT0": battery("Unknown")}, None, 0.8),
+    ({"AC": AC_OFF, "BAT0": battery("Unknown", "")}, None, None),
+    ({"USBC": {"type": "USB", "online": "2"}, "BAT0": battery("Unknown")}, True, 0.8),
+    ({"hid": MOUSE}, True, None),
+    ({"BAT0": battery("Discharging") | {"present": "0"}}, True, None),
+    ({"BAT0": battery("Charging", "garbage")}, True, None),
+    ({"odd": {"type": "\x00\xff"}, "empty": {}}, True, None),
+]
+
+
+@pytest.mark.parametrize(("supplies", "charging", "level"), POWER)
+async def test_power(
+    tmp_path: Path, supplies: dict[str, Supply], charging: bool | None, level: float | None
+) -> None:
+    source = LinuxConditions(tree(tmp_path, **supplies), absent, now=lambda: 12.0)
+    reading = await source.read()
+    assert (reading.charging, reading.battery) == (charging, level)
+    assert (reading.idle, reading.unmetered, reading.read_at) == (None, None, 12.0)
+
+
+async def test_no_sysfs_is_unknown_and_no_power_class_is_mains(tmp_path: Path) -> None:
+    assert (await LinuxConditions(tmp_path, absent).read()).charging is None
+    (tmp_path / "class").mkdir()
+    assert (await LinuxConditions(tmp_path, absent).read()).charging is True
+
+
+@pytest.mark.parametrize(
+    ("printed", "unmetered"),
+    [("u 0", None), ("u 1", False), ("u 2", True), ("u 3", False), ("u 4", True), ("x", None)],
+)
+async def test_metered_by_the_manager(bench: Bench, printed: str, unmetered: bool | None) -> None:
+    bench.tool("busctl", f'case "$2" in *NetworkManager) echo "{printed}";; *) exit 1;; esac')
+    source = LinuxConditions(tree(bench.folder), environ={})
+    reading = await source.read()
+    assert reading.unmetered is unmetered
+    assert reading.idle is None
+
+
+def device(name: str, state: str, metered: str) -> str:
+    return f"GENERAL.DEVICE:{name}\nGENERAL.STATE:{state}\nGENERAL.METERED:{metered}\n"
+
+
+LO = device("lo", "100 (connected (externally))", "unknown")
+NMCLI: list[tuple[str, bool | None]] = [
+    (device("wlan0", "100 (connected)", "no (guessed)") + "\n" + LO, True),
+    (device("wlan0", "100 (connected)", "yes"), False),
+    (device("wlan0", "100 (connected)", "yes (guessed)"), False),
+    (device("wlan0", "100 (connected)", "no") + "\n" + device("usb0", "100 (c)", "yes"), False),
+    (device("wlan0", "100 (connected)", "no") + "\n" + device("usb0", "30 (d)", "yes"), True),
+    (device("wlan0", "30 (disconnected)", "unknown"), None),
+    (LO, None),
+    ("", None),
+    ("Fehler: NetworkManager läuft nicht", None),
+]
+
+
+@pytest.mark.parametrize(("listing", "unmetered"), NMCLI)
+async def test_metered_by_devices(bench: Bench, listing: str, unmetered: bool | None) -> None:
+    bench.tool("busctl", "exit 1")
+    bench.prints("nmcli", listing)
+    reading = await LinuxConditions(tree(bench.folder), environ={}).read()
+    assert reading.unmetered is unmetered
+
+
+@pytest.mark.parametrize(
+    ("manager", "session", "idle"),
+    [
+        ("b true", "", True),
+        ("b false", "IdleHint=yes", False),
+        ("?", "IdleHint=yes", None),
+        (None, "IdleHint=yes", True),
+        (None, "IdleHint=no", False),
+        (None, "", None),
+    ],
+)
+async def test_idle(bench: Bench, manager: str | None, session: str, idle: bool | None) -> None:
+    answer = "exit 1" if manager is None else f'echo "{manager}"'
+    bench.tool("busctl", f'case "$2" in *login1) {answer};; *) exit 1;; esac')
+    bench.tool("loginctl", f'[ "$2" = c2 ] && echo "{session}"')
+    bench.tool("nmcli", "exit 1")
+    source = LinuxConditions(tree(bench.folder), environ={"XDG_SESSION_ID": "c2"})
+    assert (await source.read()).idle is idle
+    assert bench.left_behind() == []
+
+
+async def test_this_machine_can_be_asked() -> None:
+    reading = await LinuxConditions().read()
+    assert reading.charging in (True, False, None)
