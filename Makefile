@@ -55,7 +55,7 @@ lint: $(VENV)/.dev  ## Format and lint, read-only
 	$(BIN)/ruff check $(PACKAGES) tests
 
 types: $(VENV)/.dev  ## mypy --strict
-	$(BIN)/mypy
+	$(BIN)/mypy $(PACKAGES) tests
 
 contracts: $(VENV)/.dev  ## Imports keep to their floors
 	$(BIN)/lint-imports

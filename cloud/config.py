@@ -35,7 +35,7 @@ class CloudConfig(BaseModel):
     open_enrolment: bool = False
     token_lifetime: float = Field(7 * DAY, gt=0, description="seconds")
     revisit: float | None = Field(
-        None, ge=0, description="seconds until a phone is asked back; by the rounds' cadence if None"
+        None, ge=0, description="seconds until a phone is asked back; None: by the rounds' cadence"
     )
     helper_timeout: float = Field(120.0, gt=0, description="seconds one batch may take")
     seed: int | None = None

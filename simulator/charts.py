@@ -10,7 +10,7 @@ from html import escape
 __all__ = ["Series", "bars", "lines"]
 
 _WIDTH, _HEIGHT = 520, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 14, 14, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 24, 14, 34
 _PLOT_WIDTH = _WIDTH - _LEFT - _RIGHT
 _PLOT_HEIGHT = _HEIGHT - _TOP - _BOTTOM
 _BASE = _TOP + _PLOT_HEIGHT
