@@ -76,7 +76,7 @@ def _story(release: dict[str, Any]) -> str:
     shown = f"; accuracy {accuracy} %" if accuracy else ""
     taken = f"{_count(release['published'], 'version')} published, {release['adopted']} adoptions"
     if release["kept_older"]:
-        taken += f", {release['kept_older']} phones kept the older one"
+        taken += f", {_count(release['kept_older'], 'phone')} kept the older one"
     return taken + shown
 
 

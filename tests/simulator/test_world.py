@@ -14,7 +14,8 @@ from simulator.invariants import LAWS
 from simulator.world import Options, run_world
 
 PHONES, DAYS, SEED = 6, 1, 4
-RAY_PHONES = 4
+RAY_PHONES = 24
+"""Enough for the demo budget's rounds to close, so that the aggregation is compared too."""
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +137,7 @@ def test_ray_and_this_process_give_the_same_report() -> None:
     plain = run_world(Options(RAY_PHONES, DAYS, SEED))
     on_ray = run_world(Options(RAY_PHONES, DAYS, SEED, runtime="ray", hosts=2))
     assert _timeless(on_ray) == _timeless(plain)
-    assert on_ray["uploads_acked"] > 0
+    assert on_ray["rounds"] == 3
 
 
 def _timeless(report: dict[str, Any]) -> dict[str, Any]:
