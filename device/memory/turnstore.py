@@ -77,8 +77,13 @@ class TurnStore:
     def get(self, sequence: int) -> Turn | None:
         """The turn with this sequence, or None."""
         index = bisect_left(self._blocks, sequence, key=lambda block: block.last)
-        turns = self._decoded(index) if index < len(self._blocks) else self._tail()
-        return next((turn for turn in turns if turn.sequence == sequence), None)
+        cached = self._cache.get(index)
+        if cached is not None:
+            return next((turn for turn in cached if turn.sequence == sequence), None)
+        # A recall asks for scattered turns: decoding their whole blocks would be most of its time.
+        held = _open(self._blocks[index]) if index < len(self._blocks) else self._open
+        payload = next((payload for n, payload in held if n == sequence), None)
+        return None if payload is None else turn_from_payload(sequence, payload)
 
     def between(self, start: float, end: float, limit: int) -> list[Turn]:
         """Up to `limit` turns said in [start, end), in order of sequence."""
