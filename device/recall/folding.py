@@ -8,15 +8,33 @@ more proof (001: a wrong merge loses both sides). With no model, only equal word
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from device.language.tokens import content_tokens
 from device.recall.candidates import Candidate
 from protocol.models import DEDUP, Weights, dedup_features, forward
 
-__all__ = ["Judge", "fold", "judge_with"]
+__all__ = ["Judge", "Said", "fold", "judge_with"]
 
-Judge = Callable[[str, str], bool]
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text with what comparing it needs, worked out once for all its comparisons."""
+
+    text: str
+    letters: str
+    """Its letters and digits alone, case folded."""
+    words: frozenset[str]
+    """Its content words."""
+
+    @classmethod
+    def of(cls, text: str) -> Said:
+        """Take `text` apart."""
+        letters = "".join(letter for letter in text.casefold() if letter.isalnum())
+        return cls(text, letters, frozenset(content_tokens(text)))
+
+
+Judge = Callable[[Said, Said], bool]
 """Whether two texts say the same."""
 
 CERTAIN = 0.95
@@ -31,12 +49,12 @@ def judge_with(weights: Weights | None) -> Judge:
     if weights is None:
         return _same_words
 
-    def judge(a: str, b: str) -> bool:
+    def judge(a: Said, b: Said) -> bool:
         if _same_words(a, b):
             return True
         if _shared(a, b) < SHARED_WORDS:
             return False
-        chances = forward(weights, dedup_features(a, b)[None, :], DEDUP)[0]
+        chances = forward(weights, dedup_features(a.text, b.text)[None, :], DEDUP)[0]
         return bool(chances[DUPLICATE] >= CERTAIN)
 
     return judge
@@ -45,15 +63,15 @@ def judge_with(weights: Weights | None) -> Judge:
 def fold(candidates: Iterable[Candidate], judge: Judge, k: int) -> list[Candidate]:
     """The first `k` candidates that differ, each with the turns of those folded into it."""
     kept: list[Candidate] = []
+    texts: list[Said] = []
     for candidate in candidates:
-        twin = next(
-            (place for place, held in enumerate(kept) if judge(held.hit.text, candidate.hit.text)),
-            None,
-        )
+        said = Said.of(candidate.hit.text)
+        twin = next((place for place, held in enumerate(texts) if judge(held, said)), None)
         if twin is not None:
             kept[twin] = _with_turns(kept[twin], candidate.hit.turns)
         elif len(kept) < k:
             kept.append(candidate)
+            texts.append(said)
     return kept
 
 
@@ -62,15 +80,10 @@ def _with_turns(candidate: Candidate, turns: tuple[str, ...]) -> Candidate:
     return replace(candidate, hit=replace(candidate.hit, turns=both))
 
 
-def _same_words(a: str, b: str) -> bool:
-    return _words(a) == _words(b)
+def _same_words(a: Said, b: Said) -> bool:
+    return a.letters == b.letters
 
 
-def _words(text: str) -> str:
-    return "".join(letter for letter in text.casefold() if letter.isalnum())
-
-
-def _shared(a: str, b: str) -> float:
-    left, right = set(content_tokens(a)), set(content_tokens(b))
-    union = len(left | right)
-    return len(left & right) / union if union else 0.0
+def _shared(a: Said, b: Said) -> float:
+    union = len(a.words | b.words)
+    return len(a.words & b.words) / union if union else 0.0
