@@ -29,9 +29,13 @@ SETTLE = 60.0
 CLOSED_POLL = 30.0
 """Seconds between readings of a silent source while the window is closed or settling."""
 OPEN_POLL = 0.4
-"""Seconds between readings while work runs: with `READING_LIMIT`, a change is seen within 1 s."""
-READING_LIMIT = 0.5
-"""Seconds after which a reading that does not come counts as unknown while work runs."""
+"""Seconds from the start of one reading to the start of the next while work runs."""
+READING_LIMIT = 0.45
+"""Seconds after which a reading that does not come counts as unknown while work runs.
+
+A change just missed by one reading is seen at the end of the next: at most two of these, or one
+and `OPEN_POLL`, after it came. Both are under 1 s, with room for the work to reach a checkpoint.
+"""
 POLLS_TO_MISS = 2
 """A reading older than this many polls no longer says that the conditions held all along."""
 LONGEST_NAP = 30 * 86_400.0
@@ -64,7 +68,7 @@ class Window:
         """Times in seconds; `battery_floor` 0 … 1.
 
         `reading_limit` defaults to the source's own `reading_limit` attribute (slow tools declare
-        one) and else to half a second.
+        one) and else to `READING_LIMIT`.
         """
         self._clock = clock
         self._source = source
@@ -75,6 +79,7 @@ class Window:
         self._battery_floor = battery_floor
         self._held_since: float | None = None
         self._good_until = -math.inf
+        self._asked = -math.inf
         self.last: Conditions | None = None
         """The newest reading."""
 
@@ -96,6 +101,7 @@ class Window:
     async def run_while_open(self, work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
         """Run `work()` to its end, or cancel it within 1 s of a condition ending.
 
+        A source that declares a longer `reading_limit` is noticed within twice that limit.
         Errors of the work are raised. Returns only when the work has really ended.
         """
         await self._read(limit=self._reading_limit)
@@ -117,14 +123,15 @@ class Window:
         while True:
             now = self._clock.now()
             change = self._next_change(now)
-            await self._sleep(OPEN_POLL if change is None else change - now)
+            # From the start of the last reading: a slow source may have looked just then.
+            await self._sleep((self._asked + OPEN_POLL if change is None else change) - now)
             await self._read(limit=self._reading_limit)
             if not self._settled(self._clock.now()):
                 return
 
     async def _read(self, limit: float | None) -> None:
         """Take a reading and note since when all conditions hold."""
-        asked = self._clock.now()
+        asked = self._asked = self._clock.now()
         try:
             async with asyncio.timeout(limit):
                 reading = await self._source.read()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from device.actors import (
     Actor,
@@ -144,8 +145,10 @@ def test_a_fault_restarts_from_the_factory(world: World) -> None:
     async def story() -> None:
         ref = world.counter()
         await ref.ask(Add(5))
-        with pytest.raises(Fault) as caught:
+        with capture_logs() as lines, pytest.raises(Fault) as caught:
             await ref.ask(Fail(KeyError("what the user said")))
+        assert [line["error"] for line in lines] == ["KeyError"]
+        assert "what the user said" not in str(lines)
         assert isinstance(caught.value.__cause__, KeyError)
         assert "what the user said" not in str(caught.value)
         assert await ref.ask(Add(1)) == 1

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from device.conditions import LinuxConditions
+from device.conditions import Conditions, LinuxConditions
+from device.conditions.tools import run_tool
 from tests.device.conditions.conftest import Bench
 
 Supply = dict[str, str]
@@ -125,6 +127,23 @@ async def test_idle(bench: Bench, manager: str | None, session: str, idle: bool 
     bench.tool("nmcli", "exit 1")
     source = LinuxConditions(tree(bench.folder), environ={"XDG_SESSION_ID": "c2"})
     assert (await source.read()).idle is idle
+    assert bench.left_behind() == []
+
+
+@pytest.mark.parametrize("manager", ["hang", "exit 1"], ids=["busctl hangs", "the others hang"])
+async def test_tools_that_hang_are_unknown_and_leave_no_child(bench: Bench, manager: str) -> None:
+    hang = f"sleep 3600 & echo $! >> {bench.children}; wait"
+    bench.tool("busctl", hang if manager == "hang" else manager)
+    bench.tool("nmcli", hang)
+    bench.tool("loginctl", hang)
+    source = LinuxConditions(
+        tree(bench.folder, AC=AC_ON, BAT0=battery("Charging")),
+        partial(run_tool, limit=0.3),
+        now=lambda: 12.0,
+        environ={"XDG_SESSION_ID": "c2"},
+    )
+    assert await source.read() == Conditions(None, True, None, 0.8, read_at=12.0)
+    assert bench.noted(4), "the tools must have been running"
     assert bench.left_behind() == []
 
 

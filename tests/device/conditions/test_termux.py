@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pytest
 
 from device.actors import LoopClock, Window
 from device.conditions import Conditions, TermuxConditions
 from device.conditions.termux import GATE_SECONDS
+from device.conditions.tools import run_tool
 from tests.device.conditions.conftest import Bench
 
 WIFI = {
@@ -160,6 +162,19 @@ async def test_the_screen_goes_before_the_gate() -> None:
     assert (await phone.conditions(GATE).read()).idle is False
     phone.dump = "Settings:\n  mScreenOn=false\n"
     assert (await phone.conditions({}).read()).idle is True
+
+
+@pytest.mark.parametrize("tool", ["termux-battery-status", "termux-wifi-connectioninfo"])
+async def test_a_call_that_hangs_is_unknown_and_leaves_no_child(bench: Bench, tool: str) -> None:
+    bench.prints("termux-battery-status", json.dumps(V050))
+    bench.prints("termux-wifi-connectioninfo", json.dumps(WIFI))
+    bench.tool(tool, f"sleep 3600 & echo $! >> {bench.children}; wait")
+    reading = await TermuxConditions(partial(run_tool, limit=0.5), environ=GATE).read()
+    hung = "charging" if tool == "termux-battery-status" else "unmetered"
+    assert getattr(reading, hung) is None
+    assert not reading.all_hold
+    assert bench.noted(3), "the tools must have been running"
+    assert bench.left_behind() == []
 
 
 async def test_a_hanging_api_is_unknown_within_the_windows_limit(bench: Bench) -> None:
