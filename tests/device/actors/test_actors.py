@@ -269,6 +269,22 @@ def test_stop_finishes_what_was_sent(world: World) -> None:
     assert world.diary[-1] == "stopped"
 
 
+def test_stop_refuses_those_still_in_line_for_room(world: World) -> None:
+    """Which also shows that the mailbox is bounded: beyond its room nothing has been sent."""
+
+    async def story() -> None:
+        ref = world.counter(capacity=2)
+        asks = [asyncio.ensure_future(ref.ask(Nap(0.5))) for _ in range(6)]
+        await world.clock.sleep(0.1)
+        await world.system.stop()
+        ends = await asyncio.gather(*asks, return_exceptions=True)
+        # One was being served and two were in the box.
+        assert ends[:3] == [1_000_000.5, 1_000_001.0, 1_000_001.5]
+        assert [type(end) for end in ends[3:]] == [ActorStopped] * 3
+
+    world.run(story)
+
+
 def test_stop_never_hangs(world: World) -> None:
     async def stubborn() -> None:
         for _ in range(3):

@@ -88,7 +88,8 @@ def test_a_script_file(tmp_path: Path) -> None:
         '{"intervals": [{"start": 1}]}',
         '{"intervals": [{"start": 1, "end": 2, "wifi": true}]}',
         '{"intervals": [{"start": 1, "end": 2, "battery": 40}]}',
-        '{"intervals": [{"start": "2026-01-01T00:00:00", "end": 2}]}',
+        '{"intervals": [{"start": "2026-01-01T00:00:00", "end": "2026-01-09T00:00:00+00:00"}]}',
+        '{"intervals": [{"start": "yesterday", "end": "2026-01-09T00:00:00+00:00"}]}',
         '{"intervals": [{"start": 5, "end": 2}]}',
     ],
 )
