@@ -215,16 +215,24 @@ class Budget:
 
 
 def _counts_words(error: float, useful: bool) -> str:
-    off = f"{100 * error:.2g} % of the fleet per bin"
+    off = f"{_figures(100 * error)} % of the fleet"
     if useful:
-        return f"publishes usage counts with an error of {off}"
-    return f"refuses to publish usage counts: too few phones, an error of {off}"
+        return f"publishes usage counts, each within about {off}"
+    return f"refuses to publish usage counts (too few phones: each would be off by about {off})"
 
 
 def _updates_words(error: float, useful: bool) -> str:
     if useful:
-        return f"federated model updates are useful (noise of {error:.2g} clips)"
-    return f"refuses federated model updates: noise of {error:.2g} clips would drown them"
+        return f"takes federated model updates (noise {_figures(error)} of the largest update)"
+    return (
+        "refuses federated model updates "
+        f"(the noise would be {_figures(error)} times the largest update)"
+    )
+
+
+def _figures(value: float) -> str:
+    """Two significant figures, never in scientific notation."""
+    return f"{float(f'{value:.2g}'):,.15g}"
 
 
 _PRODUCTION_COUNTS = Stream(

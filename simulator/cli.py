@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -102,7 +103,10 @@ def run(
             report = run_world(options, _follow(bar, days))
     except (CorpusUnreadable, RayUnavailable) as error:
         _fail(console, str(error))
-    write(report, out)
+    try:
+        write(report, out)
+    except OSError as error:
+        _fail(console, f"cannot write to {error.filename or out}: {error.strerror}")
     if as_json:
         sys.stdout.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
     else:
@@ -118,8 +122,11 @@ def main() -> None:
 
 
 def _writable(out: Path, console: Console) -> None:
+    """A place that cannot hold the report is known before the fleet plays."""
     try:
         out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
     except OSError as error:
         _fail(console, f"cannot write to {out}: {error.strerror}")
 

@@ -102,11 +102,15 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise CorpusUnreadable(f"{path} does not exist")
-    return sorted(
+    try:
+        found = sorted(path.iterdir())
+    except OSError as error:
+        raise CorpusUnreadable(f"{path} cannot be read: {error.strerror}") from None
+    return [
         file
-        for file in path.iterdir()
+        for file in found
         if file.suffix in {".json", ".jsonl"} and file.name != _QUESTIONS_FILE
-    )
+    ]
 
 
 def _load_file(path: Path) -> list[Story]:
@@ -121,7 +125,7 @@ def _load_file(path: Path) -> list[Story]:
             return [_memorybank(name.strip(), entry) for name, entry in data.items()]
     except OSError as error:
         raise CorpusUnreadable(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise CorpusUnreadable(f"{path} is no dialogue file we know: {error!r}") from None
     return []
 
@@ -146,6 +150,8 @@ def _sample(turns: Iterable[dict[str, Any]], asked: list[dict[str, Any]]) -> Ite
     for number, turn in enumerate(turns):
         person = turn.get("person", "someone")
         at = datetime.fromisoformat(turn["at"]).replace(tzinfo=None)
+        if not all(isinstance(turn[key], str) for key in ("text", "speaker")):
+            raise ValueError(f"turn {number + 1}: text and speaker must be strings")
         line = Line(
             id=turn.get("id", f"line-{number}"),
             at=at,
@@ -201,7 +207,8 @@ def _memorybank(name: str, entry: dict[str, Any]) -> Story:
                 lines.append(Line(line_id, at, speaker, exchange[key], day))
                 at += _TURN_GAP
     questions = tuple(_searched(entry.get("questions", ()), lines))
-    return Story(name, _language(lines[0].text), tuple(lines), questions)
+    language = _language(lines[0].text) if lines else ""
+    return Story(name, language, tuple(lines), questions)
 
 
 def _searched(queries: Sequence[str], lines: Sequence[Line]) -> Iterator[Question]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from importlib import resources
 from typing import Any
@@ -9,12 +10,18 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from simulator.charts import Series, bars, lines
+from simulator.words import count
 
 __all__ = ["render"]
 
 _HOURS = 24
 _KIB = 1024.0
 _PERCENT = 100.0
+_MOST_BARS = 100
+_MOST_DAYS = 8
+_MOST_SPANS = 168
+_WIDTHS = (1, 2, 3, 4, 6, 8, 12, 24)
+"""Hours to a bar of the uploads' chart: one in the first week, more in longer worlds."""
 
 
 def render(report: dict[str, Any]) -> str:
@@ -22,7 +29,12 @@ def render(report: dict[str, Any]) -> str:
     source = resources.files("simulator").joinpath("report.html.j2").read_text("utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     return environment.from_string(source).render(
-        r=report, tiles=_tiles(report), cards=_cards(report)
+        r=report,
+        tiles=_tiles(report),
+        cards=_cards(report),
+        phones=count(report["phones"], "phone"),
+        days=count(report["virtual_days"], "virtual day"),
+        violations=count(report["invariants"]["violated"], "violation"),
     )
 
 
@@ -47,7 +59,10 @@ def _tiles(r: dict[str, Any]) -> list[tuple[str, str]]:
             f"{(sent['up'] + sent['down']) / _KIB:.1f} KiB",
             f"per phone and day: {sent['up'] / _KIB:.1f} up, {sent['down'] / _KIB:.1f} down",
         ),
-        (f"{r['invariants']['checked']:,}", f"checks, {r['invariants']['violated']} violations"),
+        (
+            f"{r['invariants']['checked']:,}",
+            f"checks, {count(r['invariants']['violated'], 'violation')}",
+        ),
     ]
 
 
@@ -80,9 +95,24 @@ def _availability(r: dict[str, Any]) -> dict[str, Any]:
 
 def _uploads(r: dict[str, Any]) -> dict[str, Any]:
     hourly = r["timeline"]["uploads_per_hour"]
-    labels = [f"d{hour // _HOURS + 1} {hour % _HOURS:02d}h" for hour in range(len(hourly))]
-    svg = bars(hourly, labels, title="Uploads acknowledged per hour")
-    return _card("Uploads over time", "Acknowledged per hour, UTC.", svg)
+    width = next((w for w in _WIDTHS if len(hourly) <= w * _MOST_SPANS), _WIDTHS[-1])
+    starts = range(0, len(hourly), width)
+    labels = [f"day {hour // _HOURS + 1}, {hour % _HOURS:02d}:00" for hour in starts]
+    values = [sum(hourly[start : start + width]) for start in starts]
+    svg = bars(
+        values, labels, title="Uploads acknowledged over time", whole=True, marks=_days(starts)
+    )
+    span = "hour" if width == 1 else f"{width} hours"
+    return _card("Uploads over time", f"Acknowledged per {span}, UTC.", svg)
+
+
+def _days(starts: range) -> dict[int, str]:
+    """The days' names under the bars that begin at these hours; of a lone day, its hours."""
+    if starts.stop <= _HOURS:
+        return {index: f"{hour:02d}:00" for index, hour in enumerate(starts) if hour % 4 == 0}
+    midnights = [index for index, hour in enumerate(starts) if hour % _HOURS == 0]
+    every = math.ceil(len(midnights) / _MOST_DAYS)
+    return {index: f"day {starts[index] // _HOURS + 1}" for index in midnights[::every]}
 
 
 def _accuracy(r: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +151,7 @@ def _epsilon(r: dict[str, Any]) -> dict[str, Any]:
     counts = Counter(f"{spent:.3g}" for spent in r["timeline"]["epsilon_by_phone"])
     ordered = sorted(counts.items(), key=lambda pair: float(pair[0]))
     labels, phones = [label for label, _ in ordered], [count for _, count in ordered]
-    svg = bars(phones, labels, title="Phones by epsilon spent")
+    svg = bars(phones, labels, title="Phones by epsilon spent", whole=True)
     text = f"Phones by the ε their ledgers hold, at δ = {r['epsilon']['delta']:g}."
     return _card("ε spent", text, svg)
 
@@ -129,6 +159,8 @@ def _epsilon(r: dict[str, Any]) -> dict[str, Any]:
 def _bytes(r: dict[str, Any]) -> dict[str, Any]:
     daily = r["timeline"]["bytes_by_phone"]
     values = sorted((each / _KIB for each in daily), reverse=True)
-    labels = [f"{index + 1}" for index in range(len(values))]
-    svg = bars(values, labels, title="KiB per day, by phone", unit="")
-    return _card("Bytes on the wire", "KiB a day, up and down, phones sorted.", svg)
+    shown = range(0, len(values), math.ceil(len(values) / _MOST_BARS))
+    labels = [f"{index + 1}" for index in shown]
+    svg = bars([values[index] for index in shown], labels, title="KiB per day, by phone")
+    whom = "phones sorted" if shown.step == 1 else f"phones sorted, one in {shown.step} shown"
+    return _card("Bytes on the wire", f"KiB a day, up and down; {whom}.", svg)

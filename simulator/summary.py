@@ -8,6 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from simulator.words import count, times
+
 __all__ = ["say"]
 
 _KIB = 1024.0
@@ -23,22 +25,26 @@ def say(report: dict[str, Any], console: Console) -> None:
     hours = f"{report['window_hours']:,.0f} h idle, charging and on unmetered Wi-Fi"
     table.add_row(
         "Fleet",
-        f"{_count(report['phones'], 'phone')}, {_count(report['virtual_days'], 'day')}; {hours}",
+        f"{count(report['phones'], 'phone')}, {count(report['virtual_days'], 'day')}; {hours}",
     )
-    table.add_row("Memory", f"{report['records']:,} turns kept, {report['items']:,} items drawn")
+    table.add_row(
+        "Memory",
+        f"{count(report['records'], 'turn')} kept, {count(report['items'], 'item')} drawn",
+    )
     table.add_row("Recalls", f"{recall['answered']:,} answered, {_useful(recall)}")
     table.add_row("", f"best memory from: {_shares(recall['by_layer'])}")
     table.add_row("", f"layers chosen by: {_shares(recall['decided_by'])}")
     table.add_row(
         "Uploads",
         f"{report['uploads_acked']:,} acknowledged, {report['uploads_waiting']} waiting; "
-        f"{report['network']['cuts']} connections cut on the way",
+        f"{count(report['network']['cuts'], 'connection')} cut on the way",
     )
     table.add_row("Rounds", f"{report['rounds']} closed: {_by_task(report['rounds_by_task'])}")
     for model, release in report["releases"].items():
         table.add_row(model.capitalize(), _story(release))
     table.add_row(
-        "Bytes", f"{sent['up'] / _KIB:.1f} KiB up, {sent['down'] / _KIB:.1f} KiB down a phone-day"
+        "Bytes",
+        f"{sent['up'] / _KIB:.1f} KiB up, {sent['down'] / _KIB:.1f} KiB down per phone and day",
     )
     table.add_row("Privacy", _privacy(report))
     table.add_row("", report["budget"]["says"])
@@ -46,10 +52,6 @@ def say(report: dict[str, Any], console: Console) -> None:
     console.print(table)
     for line in laws["violations"]:
         console.print(line, style="red", markup=False)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _useful(recall: dict[str, Any]) -> str:
@@ -67,16 +69,19 @@ def _shares(counts: dict[str, int]) -> str:
 
 def _by_task(rows: dict[str, dict[str, int]]) -> str:
     return ", ".join(
-        f"{task} {row['closed']} ({row['reports']} reports)" for task, row in rows.items()
+        f"{task} {row['closed']} ({count(row['reports'], 'report')})" for task, row in rows.items()
     )
 
 
 def _story(release: dict[str, Any]) -> str:
     accuracy = " → ".join(f"{_PERCENT * value:.1f}" for value in release["accuracy"])
     shown = f"; accuracy {accuracy} %" if accuracy else ""
-    taken = f"{_count(release['published'], 'version')} published, {release['adopted']} adoptions"
+    taken = (
+        f"{count(release['published'], 'version')} published, "
+        f"{count(release['adopted'], 'adoption')}"
+    )
     if release["kept_older"]:
-        taken += f", {_count(release['kept_older'], 'phone')} kept the older one"
+        taken += f"; phones kept the older one {times(release['kept_older'])}"
     return taken + shown
 
 
@@ -93,6 +98,7 @@ def _figure(epsilon: float) -> str:
 
 
 def _laws(laws: dict[str, Any]) -> str:
+    checks = count(laws["checked"], "check")
     if laws["violated"]:
-        return f"[bold red]{laws['violated']} violations[/] in {laws['checked']:,} checks"
-    return f"[green]{laws['checked']:,} checks, no violation[/]"
+        return f"[bold red]{count(laws['violated'], 'violation')}[/] in {checks}"
+    return f"[green]{checks}, no violation[/]"

@@ -60,8 +60,8 @@ def run_world(options: Options, progress: Progress = lambda _: None) -> dict[str
     load_corpus(options.data)  # a wrong path is known before anything starts
     with tempfile.TemporaryDirectory(prefix="reverie-fleet-") as folder:
         state = Path(folder) / "cloud"
-        loop = VirtualLoop()
         runtime = _runtime(options.runtime)
+        loop = VirtualLoop()
         try:
             world = _World(options, state, loop, runtime)
             world.play(progress)

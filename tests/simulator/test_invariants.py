@@ -16,7 +16,7 @@ from device.observer import (
     UploadAcked,
 )
 from protocol.identity import SigningKey
-from protocol.messages import Plan, UploadBegin, UploadChunk
+from protocol.messages import Bye, Plan, UploadBegin, UploadChunk
 from protocol.release import BlobInfo, Manifest, seal_manifest
 from protocol.wire import encode
 from simulator.availability import Track
@@ -146,6 +146,22 @@ def canary_up(watch: PhoneWatch) -> None:
     watch.uplink(chunk(b"x" + SECRET.encode()), INSIDE)
 
 
+def canary_down(watch: PhoneWatch) -> None:
+    watch.downlink(encode(Bye(reason=SECRET)), INSIDE)
+
+
+def acked_but_never_released(watch: PhoneWatch) -> None:
+    watch.on(UploadAcked(INSIDE, ID))
+
+
+def adopted_without_a_manifest(watch: PhoneWatch) -> None:
+    watch.on(Adopted(INSIDE, "router", 1))
+
+
+def frame_answered_after_the_window(watch: PhoneWatch) -> None:
+    watch.downlink(plan(1, KEY), SHUT + 2)
+
+
 def canary_at_rest(watch: PhoneWatch) -> None:
     watch.scan({"raw.0": b"in clear: " + SECRET.encode()})
 
@@ -191,33 +207,37 @@ def signed_by_another(watch: PhoneWatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("crime", "law"),
+    ("crime", "law", "named"),
     [
-        (uncharged, CHARGED),
-        (charged_twice, CHARGED),
-        (released_twice, CHARGED),
-        (other_bytes_on_retry, SAME_BYTES),
-        (upload_from_nowhere, SAME_BYTES),
-        (offered_with_another_hash, SAME_BYTES),
-        (canary_up, CANARY),
-        (canary_at_rest, CANARY),
-        (dream_before_the_window, WINDOW),
-        (dream_before_settling, WINDOW),
-        (dream_that_runs_on, WINDOW),
-        (session_that_never_ends, WINDOW),
-        (frame_after_the_window, WINDOW),
-        (acked_twice, ACKED_ONCE),
-        (rolled_back, RISING),
-        (signed_by_another, SIGNED),
+        (uncharged, CHARGED, "usage round 1 was released uncharged"),
+        (charged_twice, CHARGED, "usage round 1 was charged again"),
+        (released_twice, CHARGED, "usage round 1 was released twice"),
+        (acked_but_never_released, CHARGED, f"{ID.hex()} was acknowledged but never released"),
+        (other_bytes_on_retry, SAME_BYTES, f"{ID.hex()} was sent again with other bytes"),
+        (upload_from_nowhere, SAME_BYTES, "an upload was offered that no release announced"),
+        (offered_with_another_hash, SAME_BYTES, "an upload was offered that no release announced"),
+        (canary_up, CANARY, "the canary left in a frame"),
+        (canary_down, CANARY, "the canary came down in a frame"),
+        (canary_at_rest, CANARY, "the canary is in clear in raw.0"),
+        (dream_before_the_window, WINDOW, "a dream began at 990.0, outside the window"),
+        (dream_before_settling, WINDOW, "a dream began at 1059.0, outside the window"),
+        (dream_that_runs_on, WINDOW, "a dream ran on 1.5 s after it"),
+        (session_that_never_ends, WINDOW, "a session ran on 60.0 s after it"),
+        (frame_after_the_window, WINDOW, "a frame was sent at 2002.0, outside the window"),
+        (frame_answered_after_the_window, WINDOW, "a frame was answered at 2002.0, outside"),
+        (acked_twice, ACKED_ONCE, f"{ID.hex()} was acknowledged twice"),
+        (rolled_back, RISING, "router went from version 2 to 1"),
+        (signed_by_another, SIGNED, "router 1 was adopted unsigned"),
+        (adopted_without_a_manifest, SIGNED, "router 1 was adopted unsigned"),
     ],
-    ids=lambda value: value.__name__ if callable(value) else value,
+    ids=lambda value: value.__name__ if callable(value) else "",
 )
-def test_a_planted_violation_is_caught(
-    watch: PhoneWatch, crime: Callable[[PhoneWatch], None], law: str
+def test_a_planted_violation_is_caught_and_named(
+    watch: PhoneWatch, crime: Callable[[PhoneWatch], None], law: str, named: str
 ) -> None:
     crime(watch)
     assert broken(watch) == [law]
-    assert "phone 1" in watch.tally.violations[0]
+    assert watch.tally.violations[0].startswith(f"law {law}: phone 1: {named}")
 
 
 def fleet(**changes: object) -> Tally:
@@ -240,18 +260,30 @@ def test_balanced_books() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "named"),
     [
-        {"held": {b"a": 1, b"c": 1}},
-        {"held": {b"a": 2, b"b": 1, b"c": 1}},
-        {"held": {b"a": 1, b"b": 1, b"z": 1}},
-        {"counted": {("usage", 1): 4}},
-        {"counted": {("usage", 1): 2}},
+        ({"held": {b"a": 1, b"c": 1}}, "62 is held 0 times"),
+        ({"held": {b"a": 2, b"b": 1, b"c": 1}}, "61 is held 2 times"),
+        ({"held": {b"a": 1, b"b": 1, b"z": 1}}, "7a came from nowhere"),
+        ({"counted": {("usage", 1): 4}}, "usage round 1 summed 4 reports of 3 held"),
+        ({"counted": {("usage", 1): 2}}, "usage round 1 summed 2 reports of 3 held"),
     ],
     ids=["lost", "doubled", "from nowhere", "counted too often", "counted too seldom"],
 )
-def test_books_that_do_not_balance(changes: dict[str, object]) -> None:
-    assert list(fleet(**changes).violated) == [ACKED_ONCE]
+def test_books_that_do_not_balance(changes: dict[str, object], named: str) -> None:
+    tally = fleet(**changes)
+    assert list(tally.violated) == [ACKED_ONCE]
+    assert tally.violations == [f"law {ACKED_ONCE}: cloud: {named}"]
+
+
+def test_many_violations_are_all_counted_and_a_hundred_shown() -> None:
+    one, two = Tally(), Tally()
+    for tally in (one, two):
+        for number in range(80):
+            tally.check(CANARY, False, f"phone {number}", "said it")
+    one.merge(two)
+    assert one.violated[CANARY] == one.checked[CANARY] == 160
+    assert len(one.violations) == 100
 
 
 def test_published_versions_rise() -> None:

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
+from statistics import median
 
 import pytest
 
@@ -93,6 +94,81 @@ def test_bytes_on_the_wire_exceed_the_payload_by_the_stated_overhead() -> None:
     up, down = traffic(10)
     assert 10 * PAYLOAD < up - setup_up < 10 * PAYLOAD * HEADROOM
     assert 20 * PAYLOAD < down - setup_down < 20 * PAYLOAD * HEADROOM
+
+
+@pytest.mark.parametrize("size", [0, 10, 125, 126, 1_000, 1_400, 5_000, 32_768])
+def test_one_frame_costs_what_its_layers_add(size: int) -> None:
+    """Counted by hand: WebSocket header (RFC 6455), TLS 1.3 record, TCP/IPv4 with timestamps."""
+    scene = Scene(CALM)
+    costs: list[tuple[int, int]] = []
+
+    async def act(network: Network) -> None:
+        async with network.connect() as channel:
+            before = network.traffic.up, network.traffic.down
+            await channel.send(bytes(size))
+            costs.append((network.traffic.up - before[0], network.traffic.down - before[1]))
+
+    def wire(mask: int) -> int:
+        record = size + (2 if size <= 125 else 4) + mask + 5 + 1 + 16
+        segments = (record + 1_399) // 1_400
+        return record + segments * (20 + 20 + 12)
+
+    bare_ack = 20 + 20 + 12
+    scene.play(act)
+    # One frame up; two down, as this gateway answers twice; each is acknowledged.
+    assert costs == [(wire(4) + 2 * bare_ack, 2 * wire(0) + bare_ack)]
+
+
+def journeys(size: int, faults: Faults, frames: int = 400, stream: int = 0) -> list[float]:
+    """Seconds each of `frames` took to the gateway."""
+    scene = Scene(faults, stream)
+    took: list[float] = []
+
+    async def act(network: Network) -> None:
+        async with network.connect() as channel:
+            for _ in range(frames):
+                left = scene.loop.time()
+                await channel.send(bytes(size))
+                took.append(scene.loop.time() - left)
+
+    scene.play(act)
+    return took
+
+
+def test_latency_is_as_stated() -> None:
+    took = journeys(0, CALM)
+    assert min(took) > 0.0
+    assert median(took) == pytest.approx(CALM.latency_median, rel=0.15)
+    assert len(set(took)) == len(took)
+    assert journeys(0, CALM) == took
+    assert journeys(0, CALM, stream=1) != took
+
+
+def test_large_frames_take_longer_by_their_size() -> None:
+    still = Faults(latency_median=0.0, unreachable=0.0, cut=0.0, bytes_per_second=1_000.0)
+    assert journeys(500, still, frames=2) == pytest.approx([0.5, 0.5])
+
+
+def test_the_share_of_cuts_and_refusals_is_as_stated() -> None:
+    faults = Faults(unreachable=0.3, cut=0.1)
+    scene = Scene(faults)
+    tries = 600
+
+    async def act(network: Network) -> None:
+        for _ in range(tries):
+            try:
+                async with network.connect() as channel:
+                    await channel.send(b"x")
+            except (ChannelClosed, CloudUnreachable):
+                pass
+
+    scene.play(act)
+    traffic = scene.network.traffic
+    assert traffic.unreachable + traffic.sessions == tries
+    assert traffic.unreachable / tries == pytest.approx(faults.unreachable, abs=0.06)
+    # A frame may break on its way there, or its answers on their way back.
+    expected = 1 - (1 - faults.cut) ** 2
+    assert traffic.cuts / traffic.sessions == pytest.approx(expected, abs=0.06)
 
 
 def test_an_unreachable_network_says_so() -> None:
