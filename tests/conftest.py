@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -13,3 +15,11 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the public data sets (../shared/data) are not on this machine")
     return SHARED_DATA
+
+
+@pytest.fixture(autouse=True)
+def own_logs() -> Iterator[None]:
+    """What a test sets up for logs ends with it: a captured stream is closed afterwards, and a
+    later line of another test must not go there."""
+    yield
+    structlog.reset_defaults()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import structlog
@@ -32,6 +33,13 @@ STOP_GRACE = 5.0
 """Seconds an actor gets to finish its mailbox when its system stops, and again to clean up."""
 
 _log = structlog.get_logger("reverie.actors")
+
+
+def _note(level: str, event: str, **about: str) -> None:
+    """Write a log line if it can be written: an actor must outlive a broken log, or its askers
+    would wait for ever for an answer that supervision never got to."""
+    with suppress(Exception):
+        getattr(_log, level)(event, **about)
 
 
 class ActorRef:
@@ -194,7 +202,7 @@ class _Cell:
             fault = Fault(self.name, envelope.message, error)
             fault.__cause__ = error
             envelope.fail(fault)
-            _log.warning("actor failed", actor=self.name, error=type(error).__name__)
+            _note("warning", "actor failed", actor=self.name, error=type(error).__name__)
             await self._restart()
         else:
             envelope.answer(answer)
@@ -207,10 +215,10 @@ class _Cell:
                 await actor.started()
             except DomainError as error:
                 # Trying again does not make a wrong key right.
-                _log.warning("actor cannot start", actor=self.name, error=type(error).__name__)
+                _note("warning", "actor cannot start", actor=self.name, error=type(error).__name__)
                 return
             except Exception as error:
-                _log.warning("actor cannot start", actor=self.name, error=type(error).__name__)
+                _note("warning", "actor cannot start", actor=self.name, error=type(error).__name__)
                 if not self._may_restart():
                     return
             else:
@@ -229,7 +237,7 @@ class _Cell:
         try:
             await actor.stopped()
         except Exception as error:
-            _log.warning("actor cleanup failed", actor=self.name, error=type(error).__name__)
+            _note("warning", "actor cleanup failed", actor=self.name, error=type(error).__name__)
 
     def _may_restart(self) -> bool:
         now = self._clock.now()
@@ -238,7 +246,7 @@ class _Cell:
             recent.popleft()
         self._restarts = recent
         if len(recent) >= self._max_restarts:
-            _log.error("actor stopped: it failed too often", actor=self.name)
+            _note("error", "actor stopped: it failed too often", actor=self.name)
             return False
         recent.append(now)
         return True

@@ -6,11 +6,9 @@ import json
 import signal
 import socket
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 from typer.testing import CliRunner
 
 from cloud.cli import app
@@ -19,13 +17,6 @@ from tests.cloud.processes import running_process
 from tests.cloud.world import Phone
 
 run = CliRunner()
-
-
-@pytest.fixture(autouse=True)
-def _own_logs() -> Iterator[None]:
-    """The runner's standard error is gone after a test; no later log line may go there."""
-    yield
-    structlog.reset_defaults()
 
 
 def _fails(*arguments: str) -> str:

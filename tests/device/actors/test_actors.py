@@ -3,9 +3,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from device.actors import (
@@ -161,6 +163,21 @@ def test_an_unknown_message_is_a_fault(world: World) -> None:
     async def story() -> None:
         with pytest.raises(Fault, match="Request"):
             await world.counter().ask(Request[int]())
+
+    world.run(story)
+
+
+def test_a_log_that_cannot_be_written_leaves_no_asker_waiting(world: World, tmp_path: Path) -> None:
+    """A daemon whose standard error is closed must go on serving and restarting."""
+    gone = (tmp_path / "log").open("w")
+    gone.close()
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(gone))
+
+    async def story() -> None:
+        ref = world.counter(max_restarts=2, within=60.0)
+        waiting = [asyncio.ensure_future(ref.ask(Fail(ValueError()))) for _ in range(5)]
+        errors = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(error) for error in errors] == [Fault] * 3 + [ActorStopped] * 2
 
     world.run(story)
 
