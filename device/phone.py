@@ -183,7 +183,6 @@ class Phone:
                 name,
                 keyring,
                 clock_now=machine.clock.now,
-                bits=machine.bits,
                 segment_records=settings.segment_records,
                 segment_age=settings.segment_age_seconds,
             )
@@ -377,7 +376,7 @@ class Phone:
                 charging=conditions.charging,
                 unmetered=conditions.unmetered,
                 battery=conditions.battery,
-                window_open=conditions.all_hold,
+                window_open=self.window.allows(conditions),
             ),
             memory=MemoryStatus(
                 turns=raw.turns,

@@ -6,15 +6,16 @@ Defaults are the source articles' own (FEATURES.md) or AOSP FederatedCompute's p
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from device.actors import DomainError
 
-__all__ = ["Settings", "SettingsInvalid", "load_settings", "save_settings"]
+__all__ = ["Settings", "SettingsInvalid", "load_settings", "save_settings", "settings_from"]
 
 FILE = "device.toml"
 
@@ -78,17 +79,28 @@ def load_settings(folder: Path) -> Settings:
     """
     path = folder / FILE
     try:
-        return Settings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SettingsInvalid(
             f"{folder} holds no phone yet: run `reverie-device init` first"
         ) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsInvalid(f"{path} cannot be read: {error}") from None
+    return settings_from(fields, where=f"{path}: ")
+
+
+def settings_from(fields: Mapping[str, Any], *, where: str = "") -> Settings:
+    """The settings of these fields, defaults for the rest; `where` begins the error's line.
+
+    Raises:
+        SettingsInvalid: the first field that does not fit.
+    """
+    try:
+        return Settings.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise SettingsInvalid(f"{path}: {field}: {first['msg']}") from None
+        raise SettingsInvalid(f"{where}{field}: {first['msg']}") from None
 
 
 def save_settings(folder: Path, settings: Settings) -> None:

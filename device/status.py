@@ -20,7 +20,7 @@ class ConditionStatus(_Part):
     battery: float | None
     """0–1"""
     window_open: bool
-    """All three hold now (the settling time is not counted)."""
+    """They let the phone dream now, the settling time apart."""
 
 
 class MemoryStatus(_Part):

@@ -79,10 +79,6 @@ class Publisher:
             if found and found[0].manifest is not None
         ]
 
-    def manifests(self) -> list[bytes]:
-        """The signed manifest of the newest version of every model, by model name."""
-        return [manifest for _, _, manifest in self.newest()]
-
     def blob(self, model: str, version: int, base: int) -> bytes | None:
         """The full blob (base 0) or the difference from `base`; None when there is none."""
         found = [release for release in self._shelf.published(model) if release.version == version]

@@ -89,6 +89,11 @@ class Window:
         now = self._clock.now()
         return now <= self._good_until and self._settled(now)
 
+    def allows(self, reading: Conditions) -> bool:
+        """Whether `reading` lets work run, the settling time apart: unknown counts as no."""
+        enough = reading.battery is None or reading.battery >= self._battery_floor
+        return reading.all_hold and enough
+
     async def opened(self) -> None:
         """Return as soon as the window is open; may wait for days."""
         while True:
@@ -139,7 +144,7 @@ class Window:
             reading = Conditions(None, None, None, None, read_at=self._clock.now())
         self.last = reading
         now = self._clock.now()
-        if not self._holds(reading):
+        if not self.allows(reading):
             self._held_since = None
             return
         if self._held_since is None or asked > self._good_until:
@@ -150,10 +155,6 @@ class Window:
 
     async def _sleep(self, seconds: float) -> None:
         await self._clock.sleep(min(seconds, LONGEST_NAP))
-
-    def _holds(self, reading: Conditions) -> bool:
-        enough = reading.battery is None or reading.battery >= self._battery_floor
-        return reading.all_hold and enough
 
     def _settled(self, now: float) -> bool:
         return self._held_since is not None and now - self._held_since >= self._settle

@@ -20,6 +20,7 @@ import typer
 from platformdirs import user_data_path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from device.actors import DomainError, SystemClock
 from device.conditions import ScriptUnreadable
@@ -28,7 +29,7 @@ from device.interfaces.home import ask_passphrase, open_phone, reach_phone
 from device.interfaces.service import EXPECTED, PhoneCalls, serving
 from device.interfaces.views import Narrator, answer_table, item_table, status_table, sync_lines
 from device.memory.records import ItemKind, TurnDraft
-from device.settings import FILE, Settings, SettingsInvalid, save_settings
+from device.settings import FILE, Settings, SettingsInvalid, save_settings, settings_from
 from device.sync.root import fetch_root
 from device.vault import ProtectorKind, create_protector
 
@@ -48,7 +49,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-console = Console()
+console = Console(markup=False)
+"""Paths, exports and memories hold brackets: nothing printed is ever read as markup."""
 
 Home = Annotated[
     Path,
@@ -75,7 +77,8 @@ def main() -> None:
     try:
         app()
     except (*EXPECTED, ScriptUnreadable) as error:
-        Console(stderr=True).print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
+        line = Text.assemble(("error: ", "red"), str(error))
+        Console(stderr=True).print(line, soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -113,7 +116,7 @@ def init(
         budget = budget or root.budget
     if budget:
         chosen["budget"] = budget
-    settings = _settings(chosen)
+    settings = settings_from({name: value for name, value in chosen.items() if value})
     kind: ProtectorKind = "passphrase" if passphrase else "termux" if termux else "keyfile"
     secret = ask_passphrase(confirm=True) if passphrase else ""
     create_protector(kind, home, bits=os.urandom, passphrase=secret)
@@ -123,8 +126,9 @@ def init(
         console.print(f"It trusts the cloud key {settings.cloud_key[:16]}… of {cloud}.")
     if kind == "keyfile":
         console.print(
-            "[yellow]Its key lies in a file beside it: whoever copies the folder can read it. "
-            "Use --passphrase or --termux to change that.[/]"
+            "Its key lies in a file beside it: whoever copies the folder can read it. "
+            "Use --passphrase or --termux to change that.",
+            style="yellow",
         )
 
 
@@ -337,14 +341,6 @@ def _at_once_or_in_window(home: Path, work: Work, conditions: Path | None, *, no
 
 def _interrupt() -> None:
     raise KeyboardInterrupt
-
-
-def _settings(chosen: dict[str, Any]) -> Settings:
-    try:
-        return Settings(**{name: value for name, value in chosen.items() if value})
-    except ValueError as error:
-        line = str(error).splitlines()[-2].strip() if "\n" in str(error) else str(error)
-        raise SettingsInvalid(line) from None
 
 
 def _local_zone() -> str:

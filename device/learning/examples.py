@@ -67,14 +67,6 @@ class ExampleStore:
         one_hot = np.asarray([name == label for name in DEDUP_LABELS], np.float32)
         self._add(DEDUP, pair_features, one_hot)
 
-    def router_set(self) -> tuple[Array, Array]:
-        """Features float32 (n, inputs) and labels float32 (n, 3), oldest first."""
-        return self.training_set(ROUTER.name)
-
-    def dedup_set(self) -> tuple[Array, Array]:
-        """Features float32 (n, inputs) and one-hot classes float32 (n, 3), oldest first."""
-        return self.training_set(DEDUP.name)
-
     def training_set(self, model: str) -> tuple[Array, Array]:
         """The newest examples of `model`, (n, inputs) and (n, outputs), n may be 0."""
         spec = SPECS[model]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from device.actors import Clock, DomainError
 from device.observer import Adopted, Kept, Observer, SessionEnded, SessionOpened, UploadAcked
@@ -37,8 +36,6 @@ from protocol.session import (
 )
 
 __all__ = ["SyncClient", "SyncFailed", "SyncReport"]
-
-E = TypeVar("E")
 
 SETTLED_ELSEWHERE = frozenset({"duplicate_report", "stale_round"})
 """Refusals after which sending the same report again can never succeed."""

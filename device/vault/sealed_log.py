@@ -30,7 +30,7 @@ from device.vault.frames import (
     blocks,
     pack_block,
 )
-from device.vault.keyring import BitSource, Keyring, LogKeys, Segment
+from device.vault.keyring import Keyring, LogKeys, Segment
 from device.vault.segments import SegmentFiles
 from device.vault.storage import Storage
 
@@ -100,7 +100,6 @@ class SealedLog:
         keyring: Keyring,
         *,
         clock_now: Callable[[], float],
-        bits: BitSource | None = None,  # noqa: ARG003 - keys are drawn by the keyring
         segment_records: int = SEGMENT_RECORDS,
         segment_age: float = SEGMENT_AGE,
         read_only: bool = False,

@@ -59,7 +59,7 @@ async def _memory() -> list[Row]:
     storage, bits = MemoryStorage(), random.Random(1).randbytes
     keyring = Keyring.open(storage, StaticProtector(KEK), bits)
     logs = {
-        name: SealedLog.open(storage, name, keyring, clock_now=lambda: 0.0, bits=bits)
+        name: SealedLog.open(storage, name, keyring, clock_now=lambda: 0.0)
         for name in ("raw", "structured", "working")
     }
     system = ActorSystem(SystemClock())

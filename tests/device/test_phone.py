@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from device.actors import SystemClock
+from device.conditions import Interval, ScriptedConditions
 from device.memory.records import Layer
 from device.settings import Settings, SettingsInvalid, load_settings, save_settings
 from device.sync.channel import CloudUnreachable
@@ -102,6 +103,14 @@ async def test_status_tells_window_memory_models_and_budget(open_phone: OpenPhon
     assert status.models["router"].version == 0
     assert status.budget.epsilon_spent == 0.0
     assert not status.budget.private
+
+
+async def test_status_calls_the_window_shut_on_a_low_battery(open_phone: OpenPhone) -> None:
+    """As the daemon would: the three conditions are not enough."""
+    low = ScriptedConditions([Interval(start=0.0, end=9e9, battery=0.1)], SystemClock().now)
+    status = await (await open_phone(conditions=low)).status()
+    assert status.conditions.charging
+    assert not status.conditions.window_open
 
 
 def test_settings_survive_their_file(tmp_path: Path) -> None:

@@ -158,3 +158,17 @@ def test_commands_are_served_while_the_daemon_owns_the_phone(
         daemon.kill()
         daemon.communicate()
     assert terminal.device_json("recall", "aisle seat")["hits"]
+
+
+def test_brackets_in_names_and_memories_are_shown_as_they_are(tmp_path: Path) -> None:
+    """What looks like markup is somebody's path or words, never an instruction or a traceback."""
+    terminal = Terminal(tmp_path / "home [" / "b]")
+    odd = "[/red] remember [bold]this"
+    assert "[/b]" in terminal.device("status", code=1)
+    terminal.device("init")
+    terminal.device("record", odd)
+    assert terminal.device_json("recall", "remember this")["hits"][0]["text"] == odd
+    assert "[/red]" in terminal.device("recall", "remember this")
+    chat = tmp_path / "chat[i].txt"
+    chat.write_text("neither of the formats")
+    assert "chat[i].txt" in terminal.device("import", str(chat), code=1)

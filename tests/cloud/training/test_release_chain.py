@@ -170,7 +170,7 @@ def test_a_tie_passes_only_with_a_smaller_loss(house: House) -> None:
 def test_an_unjudged_candidate_is_not_published(house: House) -> None:
     candidate = house.trainer().bootstrap(NOW)
     assert house.publisher().publish(candidate, NOW) is None
-    assert house.publisher().manifests() == []
+    assert house.publisher().newest() == []
 
 
 def test_versions_only_rise(house: House) -> None:
@@ -197,7 +197,7 @@ def test_a_phone_can_follow_every_difference(house: House) -> None:
         row = submit(house, target, version, metrics=shelf.get(candidate).metrics)
         assert publisher.publish(row, NOW + version) == version
         versions[version] = shelf.parameters_of(shelf.get(row))
-    manifest = open_manifest(publisher.manifests()[0], house.public)
+    manifest = open_manifest(publisher.newest()[0][2], house.public)
     assert manifest.version == 7
     assert sorted(manifest.differences) == [3, 4, 5, 6]
     for base in (0, 3, 4, 5, 6):
@@ -211,14 +211,14 @@ def test_a_phone_can_follow_every_difference(house: House) -> None:
     assert publisher.blob("dedup", 9, 0) is None
     assert publisher.blob("router", 1, 0) is None
     with pytest.raises(ReleaseRefused):
-        open_manifest(publisher.manifests()[0], bytes(32))
+        open_manifest(publisher.newest()[0][2], bytes(32))
 
 
 def test_publishing_twice_writes_nothing_new(house: House) -> None:
     candidate = published(house)
-    before = house.publisher().manifests(), sorted(house.blobs.iterdir())
+    before = house.publisher().newest(), sorted(house.blobs.iterdir())
     assert house.publisher().publish(candidate, NOW + 100) == 1
-    assert (house.publisher().manifests(), sorted(house.blobs.iterdir())) == before
+    assert (house.publisher().newest(), sorted(house.blobs.iterdir())) == before
 
 
 def test_a_crash_before_the_row_leaves_a_candidate_that_publishes_later(
@@ -234,9 +234,9 @@ def test_a_crash_before_the_row_leaves_a_candidate_that_publishes_later(
         patch.setattr(Publisher, "_commit", crash)
         with pytest.raises(OSError, match="power went out"):
             house.publisher().publish(candidate, NOW)
-    assert house.publisher().manifests() == []
+    assert house.publisher().newest() == []
     assert house.publisher().publish(candidate, NOW) == 1
-    assert len(house.publisher().manifests()) == 1
+    assert len(house.publisher().newest()) == 1
 
 
 def test_a_manifest_is_renewed_before_it_expires(house: House) -> None:
@@ -246,7 +246,7 @@ def test_a_manifest_is_renewed_before_it_expires(house: House) -> None:
     late = NOW + 0.9 * LIFETIME
     assert publisher.renew(late) == ["dedup"]
     assert publisher.renew(late) == []
-    manifest = open_manifest(publisher.manifests()[0], house.public)
+    manifest = open_manifest(publisher.newest()[0][2], house.public)
     assert manifest.expires == late + LIFETIME
     check_release(manifest, adopted_version=0, now=NOW + LIFETIME + 1, spec=DEDUP)
 

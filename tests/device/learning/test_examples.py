@@ -26,7 +26,7 @@ def storage() -> MemoryStorage:
 
 def open_log(storage: MemoryStorage) -> SealedLog:
     keyring = Keyring.open(storage, StaticProtector(b"k" * 32), bits)
-    return SealedLog.open(storage, "examples", keyring, clock_now=lambda: 0.0, bits=bits)
+    return SealedLog.open(storage, "examples", keyring, clock_now=lambda: 0.0)
 
 
 def test_examples_come_back_after_a_restart(storage: MemoryStorage) -> None:
@@ -37,10 +37,10 @@ def test_examples_come_back_after_a_restart(storage: MemoryStorage) -> None:
     store.add_dedup(dedup_features("a cat", "a dog"), "independent")
     log.close()
     again = ExampleStore(open_log(storage))
-    inputs, labels = again.router_set()
+    inputs, labels = again.training_set("router")
     np.testing.assert_allclose(inputs[0], features, atol=1e-3)
     assert labels.tolist() == [[1.0, 0.0, 0.0]]
-    inputs, labels = again.dedup_set()
+    inputs, labels = again.training_set("dedup")
     assert inputs.shape == (1, DEDUP.layers[0])
     assert DEDUP_LABELS[int(labels[0].argmax())] == "independent"
     assert again.training_set("router")[0].shape == (1, ROUTER.layers[0])
@@ -53,11 +53,17 @@ def test_only_the_newest_stay(storage: MemoryStorage, monkeypatch: pytest.Monkey
     for number in range(12):
         features = np.full(ROUTER.layers[0], number, np.float32)
         store.add_router(features, np.asarray([0, 0, 1], np.float32))
-    assert store.router_set()[0][:, 0].tolist() == [7.0, 8.0, 9.0, 10.0, 11.0]
+    assert store.training_set("router")[0][:, 0].tolist() == [7.0, 8.0, 9.0, 10.0, 11.0]
     assert len(log) <= 5 + 3
     log.close()
     reopened = open_log(storage)
-    assert ExampleStore(reopened, limit=5).router_set()[0][:, 0].tolist() == [7, 8, 9, 10, 11]
+    assert ExampleStore(reopened, limit=5).training_set("router")[0][:, 0].tolist() == [
+        7,
+        8,
+        9,
+        10,
+        11,
+    ]
     assert len(reopened) == 5
 
 
@@ -69,7 +75,7 @@ def test_examples_of_another_feature_version_are_erased(
     log.close()
     monkeypatch.setattr(module, "FEATURE_VERSION", FEATURE_VERSION + 1)
     reopened = open_log(storage)
-    assert len(ExampleStore(reopened).dedup_set()[0]) == 0
+    assert len(ExampleStore(reopened).training_set("dedup")[0]) == 0
     assert len(reopened) == 0
 
 
@@ -79,7 +85,7 @@ def test_forget_all_leaves_nothing(storage: MemoryStorage) -> None:
     store.add_dedup(dedup_features("a", "b"), "merge")
     assert store.forget_all() == 1
     assert len(log) == 0
-    assert len(store.dedup_set()[0]) == 0
+    assert len(store.training_set("dedup")[0]) == 0
 
 
 def test_wrong_shapes_labels_and_values_are_refused(storage: MemoryStorage) -> None:
@@ -91,4 +97,4 @@ def test_wrong_shapes_labels_and_values_are_refused(storage: MemoryStorage) -> N
         store.add_dedup(dedup_features("a", "b"), "same")
     with pytest.raises(ExampleInvalid, match="no number"):
         store.add_router(np.full(ROUTER.layers[0], np.nan, np.float32), layer_label([]))
-    assert len(store.router_set()[0]) == 0
+    assert len(store.training_set("router")[0]) == 0

@@ -29,7 +29,7 @@ class Store:
         bits = random.Random(self.opened).randbytes
         keyring = Keyring.open(self.storage, StaticProtector(KEK), bits)
         self.logs = {
-            name: SealedLog.open(self.storage, name, keyring, clock_now=lambda: 0.0, bits=bits)
+            name: SealedLog.open(self.storage, name, keyring, clock_now=lambda: 0.0)
             for name in ("raw", "structured", "working")
         }
         self.system = ActorSystem(SystemClock())

@@ -52,7 +52,7 @@ async def open_rig() -> AsyncIterator[Rig]:
     keyring = Keyring.open(storage, StaticProtector(b"s" * 32), bits)
 
     def log(name: str) -> SealedLog:
-        return SealedLog.open(storage, name, keyring, clock_now=clock.now, bits=bits)
+        return SealedLog.open(storage, name, keyring, clock_now=clock.now)
 
     logs = {name: log(name) for name in ("raw", "structured", "working")}
     system = ActorSystem(clock)

@@ -30,7 +30,6 @@ def open_log(
         name,
         keyring,
         clock_now=now,
-        bits=bits,
         segment_records=segment_records,
         read_only=read_only,
     )
