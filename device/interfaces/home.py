@@ -20,7 +20,8 @@ from device.phone import Machine, Phone
 from device.settings import Settings, load_settings
 from device.sync.websocket import websocket
 from device.vault import FolderStorage, protector_from_file, store_folder
-from device.vault.protectors import PASSPHRASE_VARIABLE, VAULT_FILE, read_vault_file
+from device.vault.protectors import PASSPHRASE_VARIABLE
+from device.vault.vault_file import VAULT_FILE, read_vault_file
 
 __all__ = ["ask_passphrase", "conditions_of", "open_phone", "reach_phone"]
 

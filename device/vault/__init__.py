@@ -11,19 +11,16 @@ from device.vault.errors import (
 )
 from device.vault.folder import FolderStorage
 from device.vault.frames import MAX_PAYLOAD
-from device.vault.keyring import BitSource, KeyProtector, Keyring
+from device.vault.keyring import Keyring
 from device.vault.keystore import TermuxKeystoreProtector
 from device.vault.ledgers import open_ledger, store_folder
-from device.vault.protectors import (
-    KeyFileProtector,
-    PassphraseProtector,
-    ProtectorKind,
-    StaticProtector,
-    create_protector,
-    protector_from_file,
-)
+from device.vault.os_keyring import OsKeyringProtector
+from device.vault.protectors import KeyFileProtector, PassphraseProtector, StaticProtector
+from device.vault.rotation import rotate_keys
 from device.vault.sealed_log import SealedLog
+from device.vault.slots import BitSource, KeyProtector
 from device.vault.storage import MemoryStorage, Storage
+from device.vault.vault_file import ProtectorKind, create_protector, protector_from_file
 
 __all__ = [
     "MAX_PAYLOAD",
@@ -34,6 +31,7 @@ __all__ = [
     "KeyUnavailable",
     "Keyring",
     "MemoryStorage",
+    "OsKeyringProtector",
     "PassphraseProtector",
     "ProtectorKind",
     "SealedLog",
@@ -49,5 +47,6 @@ __all__ = [
     "create_protector",
     "open_ledger",
     "protector_from_file",
+    "rotate_keys",
     "store_folder",
 ]

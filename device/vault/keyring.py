@@ -1,15 +1,16 @@
 """The keyring: one random key per segment, and what each closed segment must look like.
 
-It is one small sealed file, replaced atomically. The protector's key-encryption key (KEK) seals it
-under a key derived with a salt that is fresh at every write, so no (key, nonce) pair comes twice.
-Dropping a segment's key from it shreds the segment. An old copy of the file may survive in flash
-cells until they are reused; only destroying the protector's secret covers that.
+It is one small sealed file, replaced atomically. A random root key seals it, under a key derived
+with a salt that is fresh at every write, so no (key, nonce) pair comes twice; key slots hold the
+root key for each protector. Dropping a segment's key from it shreds the segment. An old copy of
+the file may survive in flash cells until they are reused; only a new root key whose predecessor's
+protector is destroyed covers that (`renew_root`).
 
 | bytes | field                                                              |
 |-------|--------------------------------------------------------------------|
 | 4     | magic                                                              |
-| 16    | salt of the KEK, chosen once                                       |
-| 16    | check value: tells a wrong key from damage                         |
+| 2     | length of the slots                                                |
+| …     | key slots (`device.vault.slots`)                                   |
 | 32    | salt of this write                                                 |
 | …     | ChaCha20-Poly1305(msgpack of the logs), the fields above as AAD    |
 | 8     | SHA-256 prefix over all of it: tells damage from a wrong key       |
@@ -18,10 +19,7 @@ cells until they are reused; only destroying the protector's secret covers that.
 from __future__ import annotations
 
 import hashlib
-import hmac
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import msgpack
 from cryptography.exceptions import InvalidTag
@@ -29,40 +27,29 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from device.vault.errors import KeyUnavailable, Tampered, WrongKey
+from device.vault.errors import Tampered, WrongKey
+from device.vault.slots import (
+    DAMAGED,
+    KEY,
+    BitSource,
+    KeyProtector,
+    KeySlot,
+    pack_slots,
+    unpack_slots,
+)
 from device.vault.storage import Storage
 
-__all__ = ["BitSource", "KeyProtector", "Keyring", "LogKeys", "Segment"]
-
-BitSource = Callable[[int], bytes]
+__all__ = ["Keyring", "LogKeys", "Segment"]
 
 KEYRING = "keyring"
 SEGMENT_SUFFIX = ".seg"
-MAGIC = b"RVK1"
-SALT, CHECK, WRITE_SALT, DIGEST = 16, 16, 32, 8
-HEAD = len(MAGIC) + SALT + CHECK + WRITE_SALT
-KEY = 32
+MAGIC = b"RVK2"
+SLOTS_LENGTH, WRITE_SALT, DIGEST = 2, 32, 8
+SLOTS_AT = len(MAGIC) + SLOTS_LENGTH
 SEGMENT_ID = 8
+PURPOSE = b"reverie keyring"
 ONLY_NONCE = bytes(12)
 """Its key is derived afresh for each write and seals once."""
-
-
-class KeyProtector(Protocol):
-    """Something that can give the same secret key again, and nobody else can."""
-
-    @property
-    def name(self) -> str:
-        """passphrase | keyfile | termux | …"""
-        ...
-
-    @property
-    def secure(self) -> bool:
-        """False when whoever copies the phone's files also gets the key."""
-        ...
-
-    def kek(self, salt: bytes) -> bytes:
-        """32 bytes, the same for the same salt; raises `KeyUnavailable`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +85,16 @@ class LogKeys:
 class Keyring:
     """Keys of all logs of one store. Owned by one process, like the store."""
 
-    __slots__ = ("_bits", "_check", "_kek", "_logs", "_salt", "_storage")
+    __slots__ = ("_bits", "_logs", "_root", "_slots", "_storage")
 
-    def __init__(self, storage: Storage, bits: BitSource, salt: bytes, kek: bytes) -> None:
+    def __init__(
+        self, storage: Storage, bits: BitSource, root: bytes, slots: tuple[KeySlot, ...]
+    ) -> None:
+        """Use `open`."""
         self._storage = storage
         self._bits = bits
-        self._salt = salt
-        self._kek = kek
-        self._check = _derive(kek, salt, b"reverie keyring check", CHECK)
+        self._root = root
+        self._slots = slots
         self._logs: dict[str, LogKeys] = {}
 
     @classmethod
@@ -119,16 +108,28 @@ class Keyring:
         except FileNotFoundError:
             if any(name.endswith(SEGMENT_SUFFIX) for name in storage.names()):
                 raise Tampered("the keyring is gone but its logs are there; restore it") from None
-            salt = bits(SALT)
-            ring = cls(storage, bits, salt, _kek(protector, salt))
+            root = bits(KEY)
+            ring = cls(storage, bits, root, (KeySlot.seal(root, protector, bits),))
             ring._save(ring._logs)
             return ring
-        if not _whole(sealed):
-            raise Tampered("the keyring is damaged; restore it from a backup")
-        salt = sealed[len(MAGIC) : len(MAGIC) + SALT]
-        ring = cls(storage, bits, salt, _kek(protector, salt))
-        ring._logs = ring._unseal(sealed)
+        head = _head_of(sealed)
+        slots = unpack_slots(head[SLOTS_AT:-WRITE_SALT])
+        root_key = next((key for slot in slots if (key := slot.open(protector))), None)
+        if root_key is None:
+            raise WrongKey("this key does not open the store; check the passphrase or key file")
+        ring = cls(storage, bits, root_key, slots)
+        ring._logs = ring._unseal(head, sealed[len(head) : -DIGEST])
         return ring
+
+    @property
+    def protectors(self) -> tuple[str, ...]:
+        """Names of the protectors that open this store, oldest first."""
+        return tuple(slot.protector for slot in self._slots)
+
+    @property
+    def logs(self) -> tuple[str, ...]:
+        """Names of the logs that hold something, sorted."""
+        return tuple(sorted(self._logs))
 
     def log(self, name: str) -> LogKeys:
         """What was last committed for the log `name`."""
@@ -145,27 +146,32 @@ class Keyring:
         identity = int.from_bytes(self._bits(SEGMENT_ID), "little")
         return Segment(identity, self._bits(KEY), now, first, first, 0, -1)
 
-    def rewrap(self, protector: KeyProtector) -> None:
-        """Seal the keyring under another protector and a new salt; logs stay as they are."""
-        salt = self._bits(SALT)
-        other = Keyring(self._storage, self._bits, salt, _kek(protector, salt))
+    def add_slot(self, protector: KeyProtector) -> None:
+        """Let `protector` open the store too. Raises `KeyUnavailable` or a storage error."""
+        added = KeySlot.seal(self._root, protector, self._bits)
+        self._become(self._root, (*self._slots, added))
+
+    def renew_root(self, protector: KeyProtector) -> None:
+        """A fresh root key that `protector` alone opens; every other slot is gone."""
+        root = self._bits(KEY)
+        self._become(root, (KeySlot.seal(root, protector, self._bits),))
+
+    def _become(self, root: bytes, slots: tuple[KeySlot, ...]) -> None:
+        """Write the keyring under another root or other slots; on an error nothing changes."""
+        other = Keyring(self._storage, self._bits, root, slots)
         other._save(self._logs)
-        self._salt, self._kek, self._check = other._salt, other._kek, other._check
+        self._root, self._slots = root, slots
 
     def _save(self, logs: dict[str, LogKeys]) -> None:
         body = msgpack.packb([[name, keys.end, _rows(keys)] for name, keys in sorted(logs.items())])
-        write_salt = self._bits(WRITE_SALT)
-        head = MAGIC + self._salt + self._check + write_salt
-        sealed = head + self._cipher(write_salt).encrypt(ONLY_NONCE, body, head)
+        slots = pack_slots(self._slots)
+        head = MAGIC + len(slots).to_bytes(SLOTS_LENGTH, "big") + slots + self._bits(WRITE_SALT)
+        sealed = head + self._cipher(head).encrypt(ONLY_NONCE, body, head)
         self._storage.replace(KEYRING, sealed + _digest(sealed))
 
-    def _unseal(self, sealed: bytes) -> dict[str, LogKeys]:
-        head, body = sealed[:HEAD], sealed[HEAD:-DIGEST]
-        check = head[len(MAGIC) + SALT : len(MAGIC) + SALT + CHECK]
-        if not hmac.compare_digest(check, self._check):
-            raise WrongKey("this key does not open the store; check the passphrase or key file")
+    def _unseal(self, head: bytes, body: bytes) -> dict[str, LogKeys]:
         try:
-            rows = msgpack.unpackb(self._cipher(head[-WRITE_SALT:]).decrypt(ONLY_NONCE, body, head))
+            rows = msgpack.unpackb(self._cipher(head).decrypt(ONLY_NONCE, body, head))
         except InvalidTag as error:
             raise Tampered("the keyring was altered; restore it from a backup") from error
         return {
@@ -173,8 +179,10 @@ class Keyring:
             for name, end, segments in rows
         }
 
-    def _cipher(self, write_salt: bytes) -> ChaCha20Poly1305:
-        return ChaCha20Poly1305(_derive(self._kek, write_salt, b"reverie keyring", KEY))
+    def _cipher(self, head: bytes) -> ChaCha20Poly1305:
+        salt = head[-WRITE_SALT:]
+        stretch = HKDF(algorithm=hashes.SHA256(), length=KEY, salt=salt, info=PURPOSE)
+        return ChaCha20Poly1305(stretch.derive(self._root))
 
 
 def _rows(keys: LogKeys) -> list[tuple[object, ...]]:
@@ -184,23 +192,18 @@ def _rows(keys: LogKeys) -> list[tuple[object, ...]]:
     ]
 
 
-def _kek(protector: KeyProtector, salt: bytes) -> bytes:
-    kek = protector.kek(salt)
-    if len(kek) != KEY:
-        raise KeyUnavailable(f"the {protector.name} protector gave a key of the wrong length")
-    return kek
-
-
-def _derive(kek: bytes, salt: bytes, purpose: bytes, length: int) -> bytes:
-    return HKDF(algorithm=hashes.SHA256(), length=length, salt=salt, info=purpose).derive(kek)
-
-
 def _digest(sealed: bytes) -> bytes:
     return hashlib.sha256(sealed).digest()[:DIGEST]
 
 
-def _whole(sealed: bytes) -> bool:
-    long_enough = len(sealed) >= HEAD + DIGEST
-    return (
-        long_enough and sealed.startswith(MAGIC) and sealed[-DIGEST:] == _digest(sealed[:-DIGEST])
+def _head_of(sealed: bytes) -> bytes:
+    """Everything before the sealed body; `Tampered` unless the file is whole."""
+    body_at = SLOTS_AT + int.from_bytes(sealed[len(MAGIC) : SLOTS_AT], "big") + WRITE_SALT
+    whole = (
+        sealed.startswith(MAGIC)
+        and len(sealed) >= body_at + DIGEST
+        and sealed[-DIGEST:] == _digest(sealed[:-DIGEST])
     )
+    if not whole:
+        raise Tampered(DAMAGED)
+    return sealed[:body_at]

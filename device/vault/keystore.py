@@ -63,18 +63,14 @@ class TermuxKeystoreProtector:
 
     name = "termux"
 
-    def __init__(
-        self, alias: str = "reverie", run: RunKeystore = run_keystore, *, secure: bool = True
-    ) -> None:
+    def __init__(self, alias: str, run: RunKeystore = run_keystore, *, secure: bool = True) -> None:
         """`secure`: whether the keystore said that the key lies in secure hardware."""
         self._alias = alias
         self._run = run
         self.secure = secure
 
     @classmethod
-    def create(
-        cls, alias: str = "reverie", run: RunKeystore = run_keystore
-    ) -> TermuxKeystoreProtector:
+    def create(cls, alias: str, run: RunKeystore = run_keystore) -> TermuxKeystoreProtector:
         """Make the key unless it is there, and prove that its signatures repeat."""
         hardware = _in_hardware(run, alias)
         if hardware is None:
@@ -91,6 +87,10 @@ class TermuxKeystoreProtector:
         """May take seconds; `KeyUnavailable` when the keystore does not answer."""
         stretch = HKDF(algorithm=hashes.SHA256(), length=KEY, salt=salt, info=PURPOSE)
         return stretch.derive(self._signature())
+
+    def destroy(self) -> None:
+        """Delete the key from the keystore."""
+        self._run(("delete", self._alias), b"")
 
     def _signature(self) -> bytes:
         signature = self._run(("sign", self._alias, ALGORITHM), LABEL)

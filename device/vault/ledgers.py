@@ -9,8 +9,8 @@ from pathlib import Path
 from device.vault.errors import VaultError
 from device.vault.folder import FolderStorage
 from device.vault.keyring import Keyring
-from device.vault.protectors import VAULT_FILE, protector_from_file
 from device.vault.sealed_log import SealedLog
+from device.vault.vault_file import VAULT_FILE, protector_from_file
 from privacy.ledger import LedgerUnavailable
 
 __all__ = ["LEDGER_LOG", "open_ledger", "store_folder"]

@@ -177,6 +177,20 @@ class SealedLog:
             self._files.delete(replaced)
         return erased
 
+    def rekey(self) -> int:
+        """Rewrite every segment under a fresh key, the old keys gone; how many there were.
+
+        Segment by segment: killed in between, the log is whole and can be rekeyed again.
+        """
+        self._check_writable()
+        self._retire()
+        for place, segment in enumerate(self._segments):
+            records = [record for block in self._files.read(segment) for record in block]
+            fresh = replace(self._files.write_closed(records, segment.created), first=segment.first)
+            self._commit([*self._segments[:place], fresh, *self._segments[place + 1 :]], self._end)
+            self._files.delete([segment])
+        return len(self._segments)
+
     def close(self) -> None:
         """Close the segment being written, so that any later damage to it will show."""
         if self._closed:

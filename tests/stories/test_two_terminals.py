@@ -121,7 +121,7 @@ def test_what_a_user_can_get_wrong_is_one_clear_line(terminal: Terminal, tmp_pat
     assert "missing.jsonl" in terminal.device("import", str(tmp_path / "missing.jsonl"), code=1)
 
     terminal.device("record", "I moved to 12 Elm Road")
-    key = terminal.home / "vault.key"
+    (key,) = terminal.home.glob("*.key")
     kept = key.read_bytes()
     key.write_bytes(bytes(32))
     terminal.device("recall", "Elm Road", code=1)

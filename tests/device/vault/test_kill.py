@@ -1,4 +1,7 @@
-"""A real process, a real folder, a real kill -9."""
+"""A real process, a real folder, a real kill -9, again and again.
+
+300 lives in every run; `REVERIE_KILLS=5000 pytest tests/device/vault/test_kill.py` runs a storm.
+"""
 
 from __future__ import annotations
 
@@ -6,63 +9,105 @@ import os
 import random
 import signal
 import struct
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from device.vault import FolderStorage, SealedLog
 from tests.device.vault.conftest import open_log
 
-KILLS = 30
-ACK = struct.Struct("<q")
+KILLS = int(os.environ.get("REVERIE_KILLS", "300"))
+SEED = 20_26
+ACK = struct.Struct("<cq")
+APPENDED, ERASED, ERASING = b"a", b"e", b"E"
+SEGMENT_RECORDS = 64
+MOST_ACKS = 12
+SPIN_SECONDS = 0.002
+"""The kill comes up to this long after an acknowledgement: anywhere in the work after it."""
+REKEY_EVERY = 40
+"""One operation in so many rewrites the whole log under fresh keys."""
 
 
 def payload(sequence: int) -> bytes:
     return b"turn %d " % sequence * (1 + sequence % 9)
 
 
-def append_for_ever(folder: Path, acks: int, seed: int) -> None:
-    """The child: append, and tell a sequence only once it is acknowledged."""
+def work_for_ever(folder: Path, acks: int, rng: random.Random) -> None:
+    """The child: append, erase, rekey, and tell each thing only once it is acknowledged."""
     storage = FolderStorage(folder)
-    log = open_log(storage, seed=seed, segment_records=16)
+    log = open_log(storage, seed=rng.getrandbits(64), segment_records=SEGMENT_RECORDS)
     while True:
-        first = log.next_sequence
-        for sequence in log.append_many([payload(first + n) for n in range(1 + first % 3)]):
-            os.write(acks, ACK.pack(sequence))
+        what = rng.randrange(REKEY_EVERY)
+        if what == 0:
+            log.rekey()
+        elif what < 4 and log.next_sequence:
+            doomed = rng.randrange(log.next_sequence)
+            os.write(acks, ACK.pack(ERASING, doomed))
+            log.erase([doomed])
+            os.write(acks, ACK.pack(ERASED, doomed))
+        else:
+            first = log.next_sequence
+            for sequence in log.append_many([payload(first + n) for n in range(1 + first % 3)]):
+                os.write(acks, ACK.pack(APPENDED, sequence))
 
 
-def one_life(folder: Path, rng: random.Random) -> int:
-    """Run a child, kill it after a few acknowledgements; the last acknowledged sequence."""
+@dataclass
+class Told:
+    """What the children acknowledged before they died."""
+
+    appended: set[int] = field(default_factory=set)
+    erased: set[int] = field(default_factory=set)
+    in_doubt: set[int] = field(default_factory=set)
+    """An erase of it was begun; death may have come before or after."""
+
+    def take(self, data: bytes) -> None:
+        for kind, sequence in ACK.iter_unpack(data[: len(data) // ACK.size * ACK.size]):
+            held = {APPENDED: self.appended, ERASED: self.erased, ERASING: self.in_doubt}[kind]
+            held.add(sequence)
+
+
+def one_life(folder: Path, rng: random.Random, told: Told) -> None:
+    """Run a child and kill it at a random moment."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.close(read_end)
-            append_for_ever(folder, write_end, rng.getrandbits(64))
+            work_for_ever(folder, write_end, random.Random(rng.getrandbits(64)))
         finally:
             os._exit(1)
     os.close(write_end)
     with os.fdopen(read_end, "rb") as pipe:
-        told = b""
-        for _ in range(rng.randint(1, 40)):
-            told = pipe.read(ACK.size)
-            assert len(told) == ACK.size, "the child died by itself"
+        for _ in range(rng.randint(0, MOST_ACKS)):
+            ack = pipe.read(ACK.size)
+            assert len(ack) == ACK.size, "the child died by itself"
+            told.take(ack)
+        end = time.perf_counter() + rng.random() * SPIN_SECONDS
+        while time.perf_counter() < end:
+            pass
         os.kill(child, signal.SIGKILL)
-        rest = pipe.read()
+        told.take(pipe.read())
     os.waitpid(child, 0)
-    whole = len(rest) // ACK.size * ACK.size
-    last = rest[whole - ACK.size : whole] if whole else told
-    return int(ACK.unpack(last)[0])
 
 
-def test_killing_the_process_loses_no_acknowledged_record(tmp_path: Path) -> None:
-    seed = 20_26
-    rng = random.Random(seed)
+def test_300_kills_at_random_moments_lose_no_acknowledged_record(tmp_path: Path) -> None:
+    rng = random.Random(SEED)
     folder = tmp_path / "vault"
-    for _ in range(KILLS):
-        acknowledged = one_life(folder, rng)
+    told = Told()
+    for life in range(KILLS):
+        rng.getrandbits(1)  # parent and child must not draw the same numbers
+        one_life(folder, rng, told)
         storage = FolderStorage(folder)  # the dead child's lock is gone with it
-        log: SealedLog = open_log(storage, seed=rng.getrandbits(64), segment_records=16)
-        found = list(log.read())
+        log: SealedLog = open_log(
+            storage, seed=rng.getrandbits(64), segment_records=SEGMENT_RECORDS
+        )
+        found = dict(log.read())
+        log.close()
         storage.close()
-        assert [sequence for sequence, _ in found] == list(range(len(found)))
-        assert len(found) > acknowledged, f"seed {seed}"
-        assert all(data == payload(sequence) for sequence, data in found)
+        where = f"seed {SEED}, life {life}"
+        assert list(found) == sorted(found), where
+        assert not told.erased & found.keys(), f"{where}: an erased record came back"
+        assert told.appended - told.erased - told.in_doubt <= found.keys(), where
+        assert all(data == payload(sequence) for sequence, data in found.items()), where
+    assert len(told.appended) > KILLS
+    assert len(told.erased) > KILLS / 20

@@ -49,7 +49,7 @@ def test_trouble_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_missing_or_wrong_key_is_told(tmp_path: Path) -> None:
     _, log = a_phone(tmp_path)
     log.append(b"reserve")
-    key = tmp_path / "vault.key"
+    (key,) = tmp_path.glob("*.key")
     good = key.read_bytes()
     key.write_bytes(bytes(32))
     with pytest.raises(LedgerUnavailable, match="does not open"):

@@ -24,7 +24,7 @@ from device.vault import (
     protector_from_file,
 )
 from device.vault.keystore import run_keystore
-from device.vault.protectors import VAULT_FILE, VaultFile, read_vault_file, write_vault_file
+from device.vault.vault_file import VAULT_FILE, VaultFile, read_vault_file, write_vault_file
 
 CHEAP = {"memory_kib": 64, "iterations": 1, "lanes": 1}
 SALT = bytes(16)
@@ -47,11 +47,19 @@ def test_wrong_passphrase_opens_nothing(storage: MemoryStorage) -> None:
     assert "secret-guess" not in str(caught.value)
 
 
-def test_rewrap_changes_the_protector_and_keeps_the_logs(storage: MemoryStorage) -> None:
+def test_a_second_slot_opens_the_store_beside_the_first(storage: MemoryStorage) -> None:
+    old, new = StaticProtector(bytes(32)), PassphraseProtector("new", **CHEAP)
+    keyring = Keyring.open(storage, old, os.urandom)
+    keyring.add_slot(new)
+    for protector in (old, new):
+        assert Keyring.open(storage, protector, os.urandom).protectors == ("static", "passphrase")
+
+
+def test_a_new_root_key_changes_the_protector_and_keeps_the_logs(storage: MemoryStorage) -> None:
     keyring = Keyring.open(storage, StaticProtector(bytes(32)), os.urandom)
     log = SealedLog.open(storage, "raw", keyring, clock_now=lambda: 0.0)
     log.append(b"kept")
-    keyring.rewrap(PassphraseProtector("new", **CHEAP))
+    keyring.renew_root(PassphraseProtector("new", **CHEAP))
     log.append(b"after")
     with pytest.raises(WrongKey):
         Keyring.open(storage, StaticProtector(bytes(32)), os.urandom)
@@ -111,7 +119,7 @@ def test_a_bad_vault_file_is_refused(tmp_path: Path, content: str) -> None:
 
 
 def test_vault_file_round_trip(tmp_path: Path) -> None:
-    config = VaultFile(protector="termux", alias="mine", hardware=True)
+    config = VaultFile(protector="termux", secret="mine", hardware=True)
     write_vault_file(tmp_path, config)
     assert read_vault_file(tmp_path / VAULT_FILE) == config
     protector = protector_from_file(tmp_path / VAULT_FILE)
@@ -152,11 +160,11 @@ class Chip:
 
 def test_a_key_from_the_chip() -> None:
     chip = Chip()
-    made = TermuxKeystoreProtector.create(run=chip.run)
+    made = TermuxKeystoreProtector.create("reverie", run=chip.run)
     assert made.secure
-    assert made.kek(SALT) == TermuxKeystoreProtector(run=chip.run).kek(SALT)
+    assert made.kek(SALT) == TermuxKeystoreProtector("reverie", run=chip.run).kek(SALT)
     assert made.kek(SALT) != made.kek(bytes([1] * 16))
-    again = TermuxKeystoreProtector.create(run=chip.run)
+    again = TermuxKeystoreProtector.create("reverie", run=chip.run)
     assert again.kek(SALT) == made.kek(SALT), "an existing key must be used, not replaced"
     chip.silent = True
     with pytest.raises(KeyUnavailable):
@@ -165,10 +173,10 @@ def test_a_key_from_the_chip() -> None:
 
 def test_a_chip_that_will_not_do() -> None:
     with pytest.raises(KeyUnavailable, match="differ"):
-        TermuxKeystoreProtector.create(run=Chip(deterministic=False).run)
+        TermuxKeystoreProtector.create("reverie", run=Chip(deterministic=False).run)
     with pytest.raises(KeyUnavailable, match="Termux:API"):
-        TermuxKeystoreProtector.create(run=lambda arguments, data: b"garbage")
-    assert not TermuxKeystoreProtector.create(run=Chip(hardware=False).run).secure
+        TermuxKeystoreProtector.create("reverie", run=lambda arguments, data: b"garbage")
+    assert not TermuxKeystoreProtector.create("reverie", run=Chip(hardware=False).run).secure
 
 
 def fake_keystore(folder: Path, script: str) -> None:
