@@ -143,8 +143,7 @@ class SealedLog:
         `MAX_PAYLOAD` bytes, or a storage error.
         """
         self._check_writable()
-        if any(len(payload) > MAX_PAYLOAD for payload in payloads):
-            raise ValueError(f"a record may have at most {MAX_PAYLOAD} bytes")
+        _check_sizes(payloads)
         records = list(enumerate(payloads, self._end))
         if not records:
             return []
@@ -176,6 +175,22 @@ class SealedLog:
             self._commit(segments, self._end)
             self._files.delete(replaced)
         return erased
+
+    def snapshot(self, payloads: Sequence[bytes]) -> list[int]:
+        """Replace all that the log holds by these records, all or nothing; their sequences.
+
+        For an owner whose records fold into a state: replaying stays as short as the state. What
+        was there is shredded with its keys. Raises as `append_many` does, the log then unchanged.
+        """
+        self._check_writable()
+        _check_sizes(payloads)
+        self._retire()
+        records = list(enumerate(payloads, self._end))
+        replaced = list(self._segments)
+        made = self._write_closed(records) if records else []
+        self._commit(made, self._end + len(records))
+        self._files.delete(replaced)
+        return [sequence for sequence, _ in records]
 
     def rekey(self) -> int:
         """Rewrite every segment under a fresh key, the old keys gone; how many there were.
@@ -251,9 +266,12 @@ class SealedLog:
     def _append_in_bulk(self, records: list[Record]) -> None:
         """Write whole closed segments first, then name them all in one keyring write."""
         self._retire()
+        self._commit([*self._segments, *self._write_closed(records)], records[-1][0] + 1)
+
+    def _write_closed(self, records: list[Record]) -> list[Segment]:
+        """The records in closed segments that nothing names yet."""
         now = self._clock_now()
-        made = [self._files.write_closed(chunk, now) for chunk in _chunks(records, self._limit)]
-        self._commit([*self._segments, *made], records[-1][0] + 1)
+        return [self._files.write_closed(chunk, now) for chunk in _chunks(records, self._limit)]
 
     def _active(self) -> tuple[Segment, SegmentCipher]:
         """The segment that takes appends, made and committed if there is none."""
@@ -330,6 +348,11 @@ class SealedLog:
             raise VaultError(f"log {self._name} is closed; open it again")
         if self._read_only:
             raise StorageReadOnly(f"log {self._name} was opened for reading only")
+
+
+def _check_sizes(payloads: Sequence[bytes]) -> None:
+    if any(len(payload) > MAX_PAYLOAD for payload in payloads):
+        raise ValueError(f"a record may have at most {MAX_PAYLOAD} bytes")
 
 
 def _weight(records: Sequence[Record]) -> int:

@@ -11,7 +11,7 @@ import sqlite3
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,6 +112,13 @@ def _on_disk(folder: Path, records: list[bytes]) -> Iterator[Row]:
         RECORDS / best_seconds(lambda: _scan(folder), 3),
         better="high",
     )
+    yield Row(
+        f"sealed log: open alone, {RECORDS:,} records",
+        1e3 * best_seconds(lambda: open_log(storage), 5),
+        "ms",
+        "a log of one segment",
+        1e3 * best_seconds(_opener_of_one_segment(folder / "small", records), 5),
+    )
     yield _single(open_log(storage), database, records[:SINGLE])
     yield _erase(open_log(storage))
     database.close()
@@ -135,6 +142,14 @@ def _fill(
         ours += middle - start
     log.close()
     return ours, theirs
+
+
+def _opener_of_one_segment(folder: Path, records: list[bytes]) -> Callable[[], SealedLog]:
+    storage = FolderStorage(folder)
+    log = open_log(storage)
+    log.append_many(records[:BATCH])
+    log.close()
+    return lambda: open_log(storage)
 
 
 def _scan(folder: Path) -> int:
