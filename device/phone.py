@@ -48,7 +48,7 @@ from device.observer import (
 from device.recall import Recaller, Router, Score, judge_with, probe
 from device.settings import Settings
 from device.status import BudgetStatus, ConditionStatus, MemoryStatus, ModelStatus, Status
-from device.sync.adoption import Outcome, Shelf
+from device.sync.adoption import Examiner, Models, Outcome, Shelf
 from device.sync.backoff import Backoff
 from device.sync.channel import ChannelClosed, CloudUnreachable, Connect
 from device.sync.client import SyncClient, SyncFailed, SyncReport
@@ -59,6 +59,7 @@ from device.sync.usage import Usage
 from device.vault import KeyProtector, Keyring, SealedLog, Storage
 from privacy import BUDGETS, BitSource, Ledger
 from protocol.models import SPECS, Weights, dedup_features, router_features
+from protocol.params import Parameters
 from protocol.rounds import RoundDescriptor
 
 __all__ = ["DreamReport", "Machine", "Phone"]
@@ -98,6 +99,8 @@ class Machine:
     connect: Connect | None = None
     """Opens a channel to the cloud; None: the phone works alone."""
     observer: Observer = field(default_factory=Silent)
+    examiner: Examiner | None = None
+    """Plays the memory probes before a release is adopted; None: only its score decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +334,7 @@ class Phone:
             outbox=self.outbox,
             shelf=self.shelf,
             probe=self._probe,
+            examine=self._examine if self._machine.examiner else None,
             make_reports=self._make_reports,
             on_outcome=self._note_outcome,
             clock=self._clock,
@@ -354,6 +358,12 @@ class Phone:
     def _probe(self, model: str, weights: Weights) -> Score:
         """Score on the built-in probes and on what this phone's owner has told it."""
         return probe(model, weights, self.examples.training_set(model))
+
+    async def _examine(self, model: str, parameters: Parameters | None) -> frozenset[str]:
+        """Memory probes passed with these parameters beside those in use of the other models."""
+        assert self._machine.examiner is not None
+        held = {name: self.shelf.adopted(name) for name in SPECS}
+        return await self._machine.examiner.passed(Models(**{**held, model: parameters}))
 
     def _note_outcome(self, outcome: Outcome) -> None:
         self.usage.adoption(outcome.model, "adopted" if outcome.adopted else "refused")

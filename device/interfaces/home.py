@@ -19,11 +19,27 @@ from device.observer import Observer, Silent
 from device.phone import Machine, Phone
 from device.settings import Settings, load_settings
 from device.sync.websocket import websocket
-from device.vault import FolderStorage, protector_from_file, store_folder
+from device.vault import (
+    FolderStorage,
+    KeyProtector,
+    KeyUnavailable,
+    ProtectorKind,
+    protector_from_file,
+    store_folder,
+)
 from device.vault.protectors import PASSPHRASE_VARIABLE
 from device.vault.vault_file import VAULT_FILE, read_vault_file
 
-__all__ = ["ask_passphrase", "conditions_of", "open_phone", "reach_phone"]
+__all__ = [
+    "ask_new_passphrase",
+    "ask_passphrase",
+    "conditions_of",
+    "open_phone",
+    "present_protector",
+    "reach_phone",
+]
+
+NEW_PASSPHRASE_VARIABLE = "REVERIE_NEW_PASSPHRASE"  # noqa: S105 - a variable's name
 
 
 def conditions_of(script: Path | None) -> ConditionSource:
@@ -80,6 +96,25 @@ def ask_passphrase(*, confirm: bool) -> str:
     if known or not sys.stdin.isatty():
         return known
     return str(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True))
+
+
+def ask_new_passphrase() -> str:
+    """The passphrase to change to, from REVERIE_NEW_PASSPHRASE or asked for on a terminal.
+
+    Raises `KeyUnavailable` when there is neither.
+    """
+    known = os.environ.get(NEW_PASSPHRASE_VARIABLE, "")
+    if known or not sys.stdin.isatty():
+        if not known:
+            raise KeyUnavailable(f"no new passphrase given; set {NEW_PASSPHRASE_VARIABLE}")
+        return known
+    return str(typer.prompt("New passphrase", hide_input=True, confirmation_prompt=True, err=True))
+
+
+def present_protector(folder: Path) -> tuple[ProtectorKind, KeyProtector]:
+    """Who keeps the secret of the phone in `folder` now."""
+    kind = read_vault_file(folder / VAULT_FILE).protector
+    return kind, protector_from_file(folder / VAULT_FILE, _with_passphrase(folder))
 
 
 def _with_passphrase(folder: Path) -> dict[str, str]:

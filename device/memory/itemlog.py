@@ -13,13 +13,16 @@ from typing import Any
 
 import msgpack
 
-from device.memory.coding import item_from_fields, item_to_fields
+from device.memory.barred import Barred
+from device.memory.coding import item_from_fields, item_to_fields, turn_sequence
+from device.memory.links import Links
 from device.memory.records import Item
 
 __all__ = [
     "Replay",
     "archived_record",
     "commit_record",
+    "emptied_record",
     "forgotten_record",
     "item_record",
     "replay",
@@ -29,6 +32,7 @@ ITEM = 0
 COMMIT = 1
 FORGOTTEN = 2
 ARCHIVED = 3
+EMPTIED = 4
 
 
 def item_record(revision: int, item: Item) -> bytes:
@@ -36,9 +40,10 @@ def item_record(revision: int, item: Item) -> bytes:
     return bytes(msgpack.packb([ITEM, revision, item_to_fields(item)]))
 
 
-def commit_record(first: int, last: int, through: int) -> bytes:
-    """The items of revisions first…last stand; raw turns up to `through` are consolidated."""
-    return bytes(msgpack.packb([COMMIT, first, last, through]))
+def commit_record(first: int, last: int, through: int, covered: Iterable[int] = ()) -> bytes:
+    """The items of revisions first…last stand; raw turns up to `through`, and the single ones
+    `covered`, are consolidated."""
+    return bytes(msgpack.packb([COMMIT, first, last, through, list(covered)]))
 
 
 def forgotten_record(revision: int, items: Iterable[str], turns: Iterable[int]) -> bytes:
@@ -49,6 +54,11 @@ def forgotten_record(revision: int, items: Iterable[str], turns: Iterable[int]) 
 def archived_record(revision: int, items: Iterable[str]) -> bytes:
     """These items leave the working set but stay in the log."""
     return bytes(msgpack.packb([ARCHIVED, revision, list(items)]))
+
+
+def emptied_record(revision: int, last: int) -> bytes:
+    """Everything is gone for good, and nothing may be drawn from turns up to `last` again."""
+    return bytes(msgpack.packb([EMPTIED, revision, last]))
 
 
 @dataclass(slots=True)
@@ -62,45 +72,79 @@ class Replay:
     """Log records of each item, oldest first; the last one holds its present form."""
     gone: list[tuple[int, str]] = field(default_factory=list)
     """(revision, id) of items forgotten or archived, oldest first."""
-    archived: set[str] = field(default_factory=set)
+    archived: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Archived items, each with the turns it was drawn from."""
+    links: Links = field(default_factory=Links)
     forgotten_items: set[str] = field(default_factory=set)
-    forgotten_turns: set[int] = field(default_factory=set)
+    barred: Barred = field(default_factory=Barred)
+    covered: set[int] = field(default_factory=set)
+    """Turns above `through` that are consolidated already."""
     revision: int = 0
     through: int = -1
-    uncommitted: list[int] = field(default_factory=list)
-    """Log records of batches that never committed; the owner erases them."""
+    forgot_at: int = -1
+    """Revision of the last forgetting."""
+    leftover: list[int] = field(default_factory=list)
+    """Log records that stand for nothing any more, by a crash; the owner erases them."""
 
 
 def replay(records: Iterator[tuple[int, bytes]]) -> Replay:
     """Fold the log's (sequence, payload) records into the state they describe."""
     state = Replay()
     waiting: list[tuple[int, int, list[Any]]] = []
+    marked = -1
     for sequence, payload in records:
         kind, revision, *rest = msgpack.unpackb(payload)
         state.revision = max(state.revision, revision)
         if kind == ITEM:
             waiting.append((sequence, revision, rest[0]))
         elif kind == COMMIT:
-            _commit(state, waiting, revision, rest[0], rest[1])
+            last, through, covered = rest
+            _commit(state, waiting, revision, last, through, covered)
             waiting = []
         elif kind == FORGOTTEN:
-            forget(state, revision, rest[0], rest[1])
+            state.leftover += forget(state, revision, rest[0], rest[1])
+            marked = sequence
         elif kind == ARCHIVED:
             archive(state, revision, rest[0])
-    state.uncommitted.extend(sequence for sequence, _, _ in waiting)
+        elif kind == EMPTIED:
+            state.leftover += [n for n, _, _ in waiting] + empty(state, revision, rest[0])
+            waiting = []
+            marked = sequence
+    state.leftover.extend(sequence for sequence, _, _ in waiting)
+    _superseded_before(state, marked)
     return state
 
 
 def _commit(
-    state: Replay, waiting: list[tuple[int, int, list[Any]]], first: int, last: int, through: int
+    state: Replay,
+    waiting: list[tuple[int, int, list[Any]]],
+    first: int,
+    last: int,
+    through: int,
+    covered: Iterable[int],
 ) -> None:
     for sequence, revision, fields in waiting:
         if first <= revision <= last:
             keep(state, revision, sequence, item_from_fields(fields))
         else:
-            state.uncommitted.append(sequence)
+            state.leftover.append(sequence)
     state.revision = max(state.revision, last)
+    advance(state, through, covered)
+
+
+def _superseded_before(state: Replay, mark: int) -> None:
+    """Forgetting erases every superseded record with what it forgets: older forms may hold words
+    of a forgotten turn. Those a crash left behind stand before the mark."""
+    for sequences in state.sequences.values():
+        stale = [n for n in sequences[:-1] if n < mark]
+        state.leftover += stale
+        del sequences[: len(stale)]
+
+
+def advance(state: Replay, through: int, covered: Iterable[int]) -> None:
+    """Turns up to `through`, and the single ones `covered`, are consolidated."""
     state.through = max(state.through, through)
+    state.covered = {n for n in state.covered.union(covered) if n > state.through}
 
 
 def keep(state: Replay, revision: int, sequence: int, item: Item) -> None:
@@ -110,25 +154,41 @@ def keep(state: Replay, revision: int, sequence: int, item: Item) -> None:
     state.revisions.pop(item.id, None)
     state.revisions[item.id] = revision
     state.sequences.setdefault(item.id, []).append(sequence)
-    state.archived.discard(item.id)
+    state.archived.pop(item.id, None)
+    state.links.put(item)
 
 
-def forget(state: Replay, revision: int, items: list[str], turns: list[int]) -> None:
-    """Drop items for good and bar the turns they came from."""
+def forget(state: Replay, revision: int, items: list[str], turns: list[int]) -> list[int]:
+    """Drop items for good and bar the turns they came from; the log records they still have."""
+    erased: list[int] = []
     for identifier in items:
         state.items.pop(identifier, None)
         state.revisions.pop(identifier, None)
-        state.sequences.pop(identifier, None)
-        state.archived.discard(identifier)
+        erased += state.sequences.pop(identifier, [])
+        state.archived.pop(identifier, None)
+        state.links.drop(identifier)
         state.gone.append((revision, identifier))
     state.forgotten_items.update(items)
-    state.forgotten_turns.update(turns)
+    state.barred.add(turns)
+    state.forgot_at = revision
+    return erased
+
+
+def empty(state: Replay, revision: int, last: int) -> list[int]:
+    """Drop everything and bar every turn up to `last`; the log records there still are."""
+    erased = forget(state, revision, [*state.items, *state.archived], [])
+    state.forgotten_items.clear()  # their turns are barred: none of them can come again
+    state.barred.raise_floor(last)
+    advance(state, last, ())
+    return erased
 
 
 def archive(state: Replay, revision: int, items: list[str]) -> None:
     """Move items out of the working set; their log records stay."""
     for identifier in items:
-        if state.items.pop(identifier, None) is not None:
+        item = state.items.pop(identifier, None)
+        if item is not None:
             state.revisions.pop(identifier, None)
-            state.archived.add(identifier)
+            numbers = (turn_sequence(turn) for turn in item.turns)
+            state.archived[identifier] = tuple(n for n in numbers if n is not None)
             state.gone.append((revision, identifier))

@@ -24,6 +24,7 @@ from device.memory.records import EventState, Item, ItemKind, Turn
 from device.recall.analysis import terms
 from device.recall.candidates import Candidate, from_item, from_turn
 from device.recall.index import Entry, LayerIndex, Match, Ranking
+from device.recall.relevance import only_asks
 from protocol.models import EMBEDDING
 
 __all__ = ["RawLayer", "Seek", "StructuredLayer"]
@@ -142,7 +143,7 @@ def _pair(found: Sequence[Match], items: Sequence[Item]) -> list[Candidate]:
 def _turn_entry(turn: Turn) -> Entry:
     # The speaker's name is part of what was said: "what did Melanie paint" names her.
     text = f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
-    return Entry(turn.sequence, text, turn.at, turn.session)
+    return Entry(turn.sequence, text, turn.at, turn.session, asks=only_asks(turn.text))
 
 
 def _item_entry(item: Item) -> Entry:

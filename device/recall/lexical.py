@@ -1,13 +1,15 @@
-"""Incremental BM25 over compact postings.
+"""Incremental BM25 over compressed postings.
 
-A term is kept as a 64-bit hash and a posting as (slot: int32, count: uint8), so that the index of
-100,000 turns takes about 5 bytes a posting and holds no word in clear. Fresh documents go to a
-small unsorted tail; full tails become sorted segments which merge geometrically. BM25 after
-Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), with the idf of Lucene.
+A term is kept as a 32-bit hash, so the index holds no word in clear. Fresh documents go to a small
+unsorted tail; full tails become sorted segments which merge geometrically up to a size that bounds
+the scratch of a merge. A removed document counts for nothing from that moment; its postings go
+with the next `keep`. BM25 after Robertson and Zaragoza, "The Probabilistic Relevance Framework"
+(2009), with the idf of Lucene.
 """
 
 from __future__ import annotations
 
+import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from device.recall.columns import Column
+from device.recall.postings import Found, Postings
 
 __all__ = ["LexicalIndex", "LexicalScores"]
 
@@ -26,8 +29,11 @@ LENGTH_WEIGHT = 0.4
 """BM25 b: chat turns are short, so length is discounted less than the usual 0.75."""
 TAIL_POSTINGS = 20_000
 """Postings scanned linearly before they become a sorted segment."""
+SEGMENT_POSTINGS = 250_000
+"""Postings over which a segment is not merged any further: a merge takes 30 bytes each."""
 MAX_COUNT = 255
-HASH_MASK = (1 << 64) - 1
+REMOVED = -1.0
+"""Length of a removed document."""
 
 Analyser = Callable[[str], Sequence[str]]
 
@@ -42,46 +48,41 @@ class LexicalScores:
 
 @dataclass(frozen=True, slots=True)
 class _Segment:
-    """Postings sorted by term: those of ``terms[i]`` are ``slots[starts[i]:starts[i + 1]]``."""
-
-    terms: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    slots: NDArray[np.int32]
-    counts: NDArray[np.uint8]
+    postings: Postings
+    size: int
+    """Postings in it."""
 
     @classmethod
     def of(
-        cls, terms: NDArray[np.uint64], slots: NDArray[np.int32], counts: NDArray[np.uint8]
+        cls, terms: NDArray[np.uint32], slots: NDArray[np.int32], counts: NDArray[np.uint8]
     ) -> _Segment:
-        """Sort loose postings (one term each) into a segment; slots stay ascending in a term."""
-        order = np.argsort(terms, kind="stable")
-        unique, first = np.unique(terms[order], return_index=True)
-        return cls(unique, np.append(first, len(terms)), slots[order], counts[order])
-
-    def loose(self) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint8]]:
-        """Back to one term a posting."""
-        return np.repeat(self.terms, np.diff(self.starts)), self.slots, self.counts
-
-    def find(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """Slots and counts of a term's documents, empty when it is not here."""
-        place = int(np.searchsorted(self.terms, np.uint64(term)))
-        if place == len(self.terms) or int(self.terms[place]) != term:
-            return self.slots[:0], self.counts[:0]
-        span = slice(self.starts[place], self.starts[place + 1])
-        return self.slots[span], self.counts[span]
+        return cls(Postings.of(terms, slots, counts), len(terms))
 
 
 class LexicalIndex:
-    """Documents by slot (0, 1, … in order of adding); slots close up when some are removed."""
+    """Documents by slot (0, 1, … in order of adding); `keep` closes slots up."""
 
     def __init__(self, analyse: Analyser) -> None:
         self._analyse = analyse
         self._lengths = Column(np.float32)
         self._segments: list[_Segment] = []
+        self._removed = 0
+        self._norms: NDArray[np.float32] | None = None
         self._clear_tail()
 
     def __len__(self) -> int:
         return len(self._lengths)
+
+    @property
+    def removed(self) -> int:
+        """Slots whose document was removed and not yet dropped."""
+        return self._removed
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of postings and lengths held."""
+        tail = len(self._tail_terms) * (4 + 4 + 1)
+        return sum(s.postings.nbytes for s in self._segments) + tail + 4 * len(self._lengths)
 
     def add(self, texts: Sequence[str]) -> None:
         """Index texts as the next slots."""
@@ -89,85 +90,136 @@ class LexicalIndex:
         for slot, text in enumerate(texts, start=len(self._lengths)):
             counts = Counter(self._analyse(text))
             lengths.append(float(counts.total()))
-            self._tail_terms.extend([hash(term) & HASH_MASK for term in counts])
+            self._tail_terms.extend(map(_hashed, counts))
             self._tail_slots.extend([slot] * len(counts))
             self._tail_counts.extend([min(count, MAX_COUNT) for count in counts.values()])
         self._lengths.extend(lengths)
+        self._norms = None
         if len(self._tail_terms) >= TAIL_POSTINGS:
             self._seal_tail()
 
+    def remove(self, slots: NDArray[np.intp]) -> None:
+        """Let these documents count for nothing; the slots stay until `keep` drops them."""
+        lengths = self._lengths.view
+        self._removed += int(np.count_nonzero(lengths[slots] >= 0))
+        lengths[slots] = REMOVED
+        self._norms = None
+
     def score(self, query: str) -> LexicalScores:
-        """Score every slot against the query's terms."""
+        """Score every slot against the query's terms; a removed one scores 0."""
         size = len(self._lengths)
         bm25 = np.zeros(size, np.float32)
         matched = np.zeros(size, np.float32)
         wanted = Counter(self._analyse(query))
         if not size or not wanted:
             return LexicalScores(bm25, matched)
-        lengths = self._lengths.view
-        norms = SATURATION * (
-            1 - LENGTH_WEIGHT + LENGTH_WEIGHT * lengths / max(float(lengths.mean()), 1.0)
-        )
+        norms = self._length_norms()
+        live = size - self._removed
         mass = 0.0
         for term, repeats in wanted.items():
-            found = self._postings(hash(term) & HASH_MASK)
+            found = self._postings(_hashed(term))
             frequency = sum(len(slots) for slots, _ in found)
-            idf = float(np.log1p((size - frequency + 0.5) / (frequency + 0.5)))
+            idf = float(np.log1p((live - frequency + 0.5) / (frequency + 0.5)))
             mass += idf
+            weight = np.float32(idf * repeats * (SATURATION + 1))
             for slots, counts in found:
-                weight = idf * repeats * (SATURATION + 1)
                 bm25[slots] += weight * counts / (counts + norms[slots])
                 matched[slots] += np.float32(idf)
         return LexicalScores(bm25, matched / np.float32(mass))
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
-        """Drop the documents whose mask is False, their postings at once with them."""
+        """Drop the slots whose mask is False, their postings with them."""
         self._seal_tail()
-        renumbered = np.cumsum(mask, dtype=np.int32) - 1
+        renumbered = np.cumsum(mask, dtype=np.int32) - np.int32(1)
         kept = []
         for segment in self._segments:
-            terms, slots, counts = segment.loose()
+            terms, slots, counts = segment.postings.loose()
             live = mask[slots]
             if live.any():
-                kept.append(
-                    _Segment.of(terms[live], renumbered[slots[live]].astype(np.int32), counts[live])
-                )
+                kept.append(_Segment.of(terms[live], renumbered[slots[live]], counts[live]))
         self._segments = kept
         self._lengths.keep(mask)
+        self._removed = int(np.count_nonzero(self._lengths.view < 0))
+        self._norms = None
 
-    def _postings(self, term: int) -> list[tuple[NDArray[np.int32], NDArray[np.uint8]]]:
-        found = [segment.find(term) for segment in self._segments]
-        if self._tail_terms:
-            here = np.flatnonzero(np.frombuffer(self._tail_terms, np.uint64) == np.uint64(term))
-            found.append(
-                (
-                    np.frombuffer(self._tail_slots, np.int32)[here],
-                    np.frombuffer(self._tail_counts, np.uint8)[here],
-                )
+    def extract(self, first: int, last: int) -> tuple[NDArray[np.float32], Postings | None]:
+        """Lengths and postings of the slots in [first, last), numbered from 0, for `restore`."""
+        self._seal_tail()
+        parts = []
+        for segment in self._segments:
+            if segment.postings.base >= last:
+                break
+            terms, slots, counts = segment.postings.loose()
+            here = slice(*np.searchsorted(slots, (first, last)))
+            parts.append((terms[here], slots[here] - np.int32(first), counts[here]))
+        lengths = self._lengths.view[first:last].copy()
+        if not any(len(terms) for terms, _, _ in parts):
+            return lengths, None
+        terms, slots, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return lengths, Postings.of(terms, slots, counts)
+
+    def restore(self, lengths: NDArray[np.float32], postings: Postings | None) -> None:
+        """Append what `extract` gave as the next slots."""
+        self._seal_tail()
+        first = len(self._lengths)
+        if postings is not None:
+            moved = Postings(
+                postings.base + first, postings.terms, postings.starts, postings.data
             )
-        return found
+            self._segments.append(_Segment(moved, len(postings.data)))
+        self._lengths.extend(lengths)
+        self._removed += int(np.count_nonzero(lengths < 0))
+        self._norms = None
+
+    def _length_norms(self) -> NDArray[np.float32]:
+        """The part of BM25's denominator that depends on the length alone."""
+        if self._norms is None:
+            lengths = self._lengths.view
+            live = len(lengths) - self._removed
+            total = float(lengths.sum(dtype=np.float64)) - REMOVED * self._removed
+            share = np.float32(LENGTH_WEIGHT / max(total / max(live, 1), 1.0))
+            self._norms = np.float32(SATURATION) * (np.float32(1 - LENGTH_WEIGHT) + share * lengths)
+        return self._norms
+
+    def _postings(self, term: int) -> list[Found]:
+        found = [segment.postings.find(term) for segment in self._segments]
+        if self._tail_terms:
+            here = np.flatnonzero(np.frombuffer(self._tail_terms, np.uint32) == np.uint32(term))
+            counts = np.frombuffer(self._tail_counts, np.uint8)[here].astype(np.int32)
+            found.append((np.frombuffer(self._tail_slots, np.int32)[here], counts))
+        found = [pair for pair in found if len(pair[0])]
+        if not self._removed:
+            return found
+        lengths = self._lengths.view
+        return [(slots[live], counts[live]) for slots, counts in found
+                if (live := lengths[slots] >= 0).any()]
 
     def _clear_tail(self) -> None:
-        self._tail_terms = array("Q")
+        self._tail_terms = array("I")
         self._tail_slots = array("i")
         self._tail_counts = array("B")
 
     def _seal_tail(self) -> None:
-        """Turn the tail into a segment and merge while the last two are of like size."""
+        """Turn the tail into a segment and merge while the last two are of like, small size."""
         if not self._tail_terms:
             return
-        fresh = _Segment.of(
-            np.frombuffer(self._tail_terms, np.uint64),
-            np.frombuffer(self._tail_slots, np.int32),
-            np.frombuffer(self._tail_counts, np.uint8),
-        )
-        self._clear_tail()
-        while self._segments and len(self._segments[-1].slots) < 2 * len(fresh.slots):
-            older = self._segments.pop().loose()
-            newer = fresh.loose()
-            fresh = _Segment.of(
-                np.concatenate([older[0], newer[0]]),
-                np.concatenate([older[1], newer[1]]),
-                np.concatenate([older[2], newer[2]]),
+        parts = [
+            (
+                np.frombuffer(self._tail_terms, np.uint32),
+                np.frombuffer(self._tail_slots, np.int32),
+                np.frombuffer(self._tail_counts, np.uint8),
             )
-        self._segments.append(fresh)
+        ]
+        size = len(self._tail_terms)
+        while self._segments and self._segments[-1].size < 2 * size <= SEGMENT_POSTINGS:
+            older = self._segments.pop()
+            parts.insert(0, older.postings.loose())
+            size += older.size
+        terms, slots, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        self._segments.append(_Segment.of(terms, slots, counts))
+        self._clear_tail()
+
+
+def _hashed(term: str) -> int:
+    """Stable across processes, as what is sealed today is read tomorrow."""
+    return zlib.crc32(term.encode("utf-8", "surrogatepass"))

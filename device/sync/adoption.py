@@ -1,13 +1,16 @@
 """Releases on the phone: verify, try on the phone's own probes, adopt or keep what is in use.
 
 Law 4: nothing of a release is decoded before its signed manifest and the hash of its bytes fit.
-Law 7: versions only rise; a release that does worse on this phone's probes is kept out.
+Law 7: versions only rise; a release that does worse on this phone's probes is kept out. Two
+measures: the loss on labelled probes and the owner's own examples, which moves with every one of
+them, and the memory probes, whole recalls of which none may be lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import msgpack
 
@@ -18,10 +21,34 @@ from protocol.models import SPECS, Weights
 from protocol.params import Parameters, decode_full, encode_full
 from protocol.release import Manifest, check_release, open_manifest, open_release, plan_fetch
 
-__all__ = ["Offer", "Outcome", "Shelf"]
+__all__ = ["Examine", "Examiner", "Models", "Offer", "Outcome", "Shelf"]
+
+LOST_PROBES = 0
+"""Memory probes that a candidate may fail of those which the present parameters pass."""
+NAMED_PROBES = 3
+"""Lost probes that a refusal names."""
 
 Probe = Callable[[str, Weights], Score]
 """Score of a model's weights on this phone's probes."""
+Examine = Callable[[str, Parameters | None], Awaitable[frozenset[str]]]
+"""Ids of the memory probes passed with these parameters of a model (None: with none of it) and
+those in use of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The parameters a phone has; None: no release of that model yet."""
+
+    router: Parameters | None = None
+    dedup: Parameters | None = None
+
+
+class Examiner(Protocol):
+    """Who plays the memory probes; `device.probing.Examiner` is one."""
+
+    async def passed(self, models: Models) -> frozenset[str]:
+        """Ids of the probes that a phone with `models` passes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +128,20 @@ class Shelf:
         check_release(manifest, adopted_version=self.version(manifest.model), now=now, spec=spec)
         return Offer(manifest, plan_fetch(manifest, self.version(manifest.model)))
 
-    def consider(self, offer: Offer, blob: bytes, *, probe: Probe) -> Outcome:
-        """Decode a fetched release, probe it, adopt it or keep the old. Durable on return."""
+    def lend(self, parameters: Parameters) -> None:
+        """Use `parameters` until this object goes, without writing them: for a phone in RAM that
+        tries what its owner has verified."""
+        self._adopted[parameters.model] = parameters
+        self._weights[parameters.model] = parameters.weights()
+
+    async def consider(
+        self, offer: Offer, blob: bytes, *, probe: Probe, examine: Examine | None = None
+    ) -> Outcome:
+        """Decode a fetched release, probe it, adopt it or keep the old. Durable on return.
+
+        `examine` plays the memory probes; without it the score alone decides. Cancelled while it
+        plays, nothing has changed.
+        """
         manifest = offer.manifest
         spec = SPECS[manifest.model]
         base = self._adopted.get(manifest.model) if offer.base else None
@@ -112,11 +151,30 @@ class Shelf:
             return self._refuse(Outcome(manifest.model, manifest.version, False, str(error)))
         weights = parameters.weights()
         score = probe(manifest.model, weights)
-        current = self._weights.get(manifest.model)
-        worse = current is not None and score.loss > probe(manifest.model, current).loss
-        reason = "worse on this phone's probes" if worse else ""
-        outcome = Outcome(manifest.model, manifest.version, not worse, reason, score.accuracy)
-        return self._refuse(outcome) if worse else self._adopt(parameters, outcome)
+        reason = self._worse(manifest.model, score, probe)
+        if not reason and examine is not None:
+            reason = await self._loses(parameters, examine)
+        outcome = Outcome(manifest.model, manifest.version, not reason, reason, score.accuracy)
+        return self._refuse(outcome) if reason else self._adopt(parameters, outcome)
+
+    def _worse(self, model: str, score: Score, probe: Probe) -> str:
+        """Why a candidate's score keeps it out, if it does."""
+        current = self._weights.get(model)
+        worse = current is not None and score.loss > probe(model, current).loss
+        return "worse on this phone's probes" if worse else ""
+
+    async def _loses(self, candidate: Parameters, examine: Examine) -> str:
+        """Which memory probes would be lost with `candidate`, if that keeps it out."""
+        present = self._adopted.get(candidate.model)
+        if present is None:
+            return ""
+        before = await examine(candidate.model, present)
+        lost = sorted(before - await examine(candidate.model, candidate))
+        if len(lost) <= LOST_PROBES:
+            return ""
+        more = f" and {len(lost) - NAMED_PROBES} more" if len(lost) > NAMED_PROBES else ""
+        named = ", ".join(lost[:NAMED_PROBES])
+        return f"fails memory probes that the present parameters pass: {named}{more}"
 
     def _adopt(self, parameters: Parameters, outcome: Outcome) -> Outcome:
         entry = ["adopted", outcome.model, outcome.version, outcome.score, encode_full(parameters)]

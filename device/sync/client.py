@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from device.actors import Clock, DomainError
 from device.observer import Adopted, Kept, Observer, SessionEnded, SessionOpened, UploadAcked
-from device.sync.adoption import Offer, Outcome, Probe, Shelf
+from device.sync.adoption import Examine, Offer, Outcome, Probe, Shelf
 from device.sync.channel import Channel, Connect
 from device.sync.identity import Identity
 from device.sync.outbox import Outbox
@@ -79,6 +79,7 @@ class SyncClient:
         outbox: Outbox,
         shelf: Shelf,
         probe: Probe,
+        examine: Examine | None = None,
         make_reports: MakeReports,
         on_outcome: Callable[[Outcome], None],
         clock: Clock,
@@ -92,6 +93,7 @@ class SyncClient:
         self._outbox = outbox
         self._shelf = shelf
         self._probe = probe
+        self._examine = examine
         self._make_reports = make_reports
         self._on_outcome = on_outcome
         self._clock = clock
@@ -165,7 +167,9 @@ class SyncClient:
         if not isinstance(event, ReleaseReceived):
             report.problems.append(f"{manifest.model} {manifest.version} is not to be had now")
             return
-        outcome = self._shelf.consider(offer, event.blob, probe=self._probe)
+        outcome = await self._shelf.consider(
+            offer, event.blob, probe=self._probe, examine=self._examine
+        )
         report.outcomes.append(outcome)
         self._announce(outcome)
 

@@ -1,0 +1,97 @@
+"""What every command of `reverie-device` shares: its options, its console, its phone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from platformdirs import user_data_path
+from rich.console import Console
+
+from device.interfaces.home import open_phone, reach_phone
+from device.interfaces.service import PhoneCalls
+
+__all__ = [
+    "AsJson",
+    "Home",
+    "Script",
+    "Work",
+    "at_once_or_in_window",
+    "console",
+    "errors",
+    "print_json",
+    "show",
+    "with_phone",
+]
+
+console = Console(markup=False)
+"""Paths, exports and memories hold brackets: nothing printed is ever read as markup."""
+errors = Console(stderr=True, markup=False)
+"""Warnings, questions and progress: what a pipe must not receive."""
+
+Home = Annotated[
+    Path,
+    typer.Option(
+        envvar="REVERIE_HOME",
+        help="The phone's folder.",
+        default_factory=lambda: user_data_path("reverie"),
+        show_default="the user's data folder",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Script = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="REVERIE_CONDITIONS",
+        help="Read idle, charging and unmetered from this JSON script, not from the machine.",
+    ),
+]
+
+Work = Callable[[PhoneCalls], Coroutine[Any, Any, None]]
+
+
+def with_phone(home: Path, work: Work, conditions: Path | None = None) -> None:
+    """Run `work` on the phone in `home`: through its daemon, or opened here."""
+
+    async def whole() -> None:
+        async with reach_phone(home, conditions) as phone:
+            await work(phone)
+
+    asyncio.run(whole())
+
+
+def at_once_or_in_window(home: Path, work: Work, conditions: Path | None, *, now: bool) -> None:
+    """Run `work` now, or as soon as the window opens and no longer than it lasts."""
+
+    async def wait() -> None:
+        async with open_phone(home, conditions) as phone:
+            console.print("waiting until idle, charging and on unmetered Wi-Fi…")
+            await phone.window.opened()
+            if await phone.window.run_while_open(lambda: work(phone)) == "interrupted":
+                console.print("the window closed; what is left is done in the next", style="yellow")
+
+    if now:
+        with_phone(home, work, conditions)
+    else:
+        asyncio.run(wait())
+
+
+def show(data: dict[str, Any], line: str, as_json: bool) -> None:
+    """Print `data` for machines or `line` for people."""
+    if as_json:
+        print_json(data)
+    else:
+        console.print(line, highlight=False)
+
+
+def print_json(data: Any) -> None:
+    """Print JSON to stdout; bytes as hex, whatever else is unknown as text."""
+    typer.echo(json.dumps(data, ensure_ascii=False, indent=2, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,155 @@
+"""The cross-scorer: how well one memory answers one query, read side by side (002, agentic recall).
+
+An index compares words; this looks at what the query is after (a time, a place, a number, a
+reason; whose words) and at whether the memory tells it. No model and no vectors: a handful of
+patterns, microseconds a memory, Chinese and English alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log1p
+
+from device.language import is_user
+from device.language.entities import find_people, find_place
+from protocol.models import lexicon
+
+__all__ = ["CARRIERS", "Question", "aspects_asked", "cross_score", "only_asks"]
+
+TELLS = {"time": 0.4, "place": 0.2, "number": 0.3, "reason": 0.15}
+"""Extra share for a memory that tells what is asked for."""
+ASKED_SPEAKER = 0.25
+"""Extra share for the words of the one whom the query is about."""
+FIRST_HAND = 0.2
+"""Extra share for a memory that tells of its speaker's own life."""
+ONLY_ASKS = -0.2
+"""A turn that ends in a question seldom answers one."""
+LENGTH = 0.05
+"""Extra share for every e-fold of words above SHORT_WORDS: a longer turn tells more."""
+SHORT_WORDS = 15.0
+LEAST = 0.1
+"""Lowest factor: nothing that an index found is thrown away here."""
+CJK_CHARACTERS_A_WORD = 2
+
+_ASKED: dict[str, lexicon.Words | re.Pattern[str]] = {
+    "time": lexicon.WHEN_ASKED,
+    "place": lexicon.WHERE_ASKED,
+    "person": lexicon.PERSON_ASKED,
+    "number": lexicon.Words(
+        "多少 几个 几次 几位 几人 几口 几趟 几样", r"how (?:many|much|often|old|far|big|tall)"
+    ),
+    "reason": lexicon.Words("为什么 为何 为啥 怎么会 原因 理由", r"why|reasons?|how come"),
+}
+_NUMBER = re.compile(
+    r"\d|[一二两三四五六七八九十百千万几][个位人次年天岁块元斤趟口只条遍]"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozens?|couple|several|once|twice"
+    r"|hundreds?|thousands?)\b",
+    re.IGNORECASE,
+)
+_REASON = lexicon.Words(
+    "因为 所以 为了 由于 原因 怕 担心 压力",
+    r"because|since|so that|reason|inspired?|cause[ds]?|to help|love",
+)
+_DATED = lexicon.Words(
+    "去年 今年 明年 上周 下周 上个月 下个月 昨天 今天 明天 前天 后天 周末 刚刚 最近",
+    r"ago|last|next|recently|just|days?",
+)
+_NAME = re.compile(r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+")
+"""A capitalised word inside an English sentence."""
+_FIRST_PERSON = re.compile(r"[我咱俺]|\b(?:i|i['’]\w+|my|mine|we|our|us)\b", re.IGNORECASE)
+_SELF_ASKED = re.compile(r"[我咱]|\b(?:i|my|mine|me)\b", re.IGNORECASE)
+_OTHER_DOES = re.compile(
+    r"你(?:们)?(?:曾经?|以前|之前|上次|还|都)*(?:给我|跟我|和我|对我|向我|为我|告诉|推荐|建议|教|劝|说|提|介绍|分享)"
+    r"|\byou\b[^,.;?]{0,20}?\b(?:recommend|suggest|told|tell|sa(?:y|id)|advise|share|teach|taught|g[ai]ve|mention)",
+    re.IGNORECASE,
+)  # fmt: skip
+"""The one who answered is asked about: "what did you recommend to me"."""
+_I_DO = re.compile(r"\bI (?:have )?(?:recommend|suggest|told|shared?|mention)", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z0-9]+|[\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query, taken apart once for all the memories it is read against."""
+
+    text: str
+    aspects: tuple[str, ...]
+    """What it asks for, of ``time``, ``place``, ``person``, ``number``, ``reason``."""
+    words: frozenset[str]
+    """Its words, case folded: a speaker named among them is asked about."""
+    own: bool
+    """It asks about the user's own words."""
+    other: bool
+    """It asks about the words of the one who answered."""
+
+    @classmethod
+    def of(cls, query: str) -> Question:
+        """Take `query` apart."""
+        other = bool(_OTHER_DOES.search(query)) and not _I_DO.search(query)
+        words = frozenset(word.casefold().removesuffix("'s") for word in re.findall(r"[\w']+", query))
+        own = not other and bool(_SELF_ASKED.search(query))
+        return cls(query, aspects_asked(query), words, own, other)
+
+    def asks_about(self, speaker: str) -> bool:
+        """Whether it is this speaker's words that the query is after."""
+        if is_user(speaker):
+            return self.own
+        folded = speaker.casefold().split()
+        return self.other or bool(folded and folded[0] in self.words)
+
+
+def aspects_asked(query: str) -> tuple[str, ...]:
+    """Which of time, place, person, number and reason the query asks for."""
+    folded = query.casefold()
+    return tuple(aspect for aspect, pattern in _ASKED.items() if pattern.search(folded))
+
+
+def cross_score(question: Question, text: str, speaker: str = "") -> float:
+    """How well `text` answers, as a factor on what an index gave it: LEAST … about 2."""
+    factor = 1.0
+    for aspect in question.aspects:
+        share = TELLS.get(aspect, 0.0)
+        if share and CARRIERS[aspect](text):
+            factor += share
+    if speaker and question.asks_about(speaker):
+        factor += ASKED_SPEAKER
+    if _FIRST_PERSON.search(text):
+        factor += FIRST_HAND
+    if only_asks(text):
+        factor += ONLY_ASKS
+    factor += LENGTH * log1p(_length(text) / SHORT_WORDS)
+    return max(factor, LEAST)
+
+
+def only_asks(text: str) -> bool:
+    """Whether `text` ends in a question."""
+    return text.rstrip().endswith(("?", "？"))
+
+
+def _length(text: str) -> float:
+    """Words, two Chinese characters counting as one."""
+    if text.isascii():
+        return float(text.count(" ") + 1)
+    pieces = _WORD.findall(text)
+    return sum(1.0 if piece.isascii() else 1.0 / CJK_CHARACTERS_A_WORD for piece in pieces)
+
+
+def _tells_time(text: str) -> bool:
+    folded = text.casefold()
+    return bool(lexicon.TIME.search(folded) or _DATED.search(folded))
+
+
+def _tells_person(text: str) -> bool:
+    return bool(find_people(text) or _NAME.search(text))
+
+
+CARRIERS: dict[str, Callable[[str], bool]] = {
+    "time": _tells_time,
+    "place": lambda text: bool(find_place(text)),
+    "person": _tells_person,
+    "number": lambda text: bool(_NUMBER.search(text)),
+    "reason": lambda text: bool(_REASON.search(text.casefold())),
+}
+"""Whether a text tells an aspect."""
