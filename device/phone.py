@@ -10,6 +10,7 @@ virtual phone of the simulator run this very code.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -21,12 +22,11 @@ from device.actors.window import Window
 from device.conditions import ConditionSource
 from device.learning import ExampleStore, layer_label
 from device.memory import (
-    Forget,
-    ListItems,
     Note,
     RawMemory,
     RawStats,
     RecordMany,
+    Restore,
     StructuredMemory,
     StructuredStats,
     Touch,
@@ -34,8 +34,9 @@ from device.memory import (
     WorkingMemory,
     WorkingStats,
 )
-from device.memory.dreaming import consolidate_pending, let_fade
-from device.memory.records import Answer, Item, ItemKind, Layer, Turn, TurnDraft
+from device.memory.dreaming import anything_pending, consolidate_pending, let_fade
+from device.memory.forgetting import ForgettingPolicy
+from device.memory.records import Answer, Layer, Turn, TurnDraft
 from device.observer import (
     Answered,
     DreamEnded,
@@ -45,6 +46,8 @@ from device.observer import (
     WindowClosed,
     WindowOpened,
 )
+from device.owner.calls import OwnerCalls
+from device.owner.records import Layers
 from device.recall import Recaller, Router, Score, judge_with, probe
 from device.settings import Settings
 from device.status import BudgetStatus, ConditionStatus, MemoryStatus, ModelStatus, Status
@@ -115,7 +118,7 @@ class DreamReport:
     """Why the sync failed, in one line; it will be tried again."""
 
 
-class Phone:
+class Phone(OwnerCalls):
     """Open with `Phone.open`, end with `close`; one process at a time owns the storage."""
 
     def __init__(self, machine: Machine, settings: Settings, logs: dict[str, SealedLog]) -> None:
@@ -150,6 +153,8 @@ class Phone:
         self._working = self._actors.spawn(
             "working", lambda: WorkingMemory(logs["working"], settings.working_turns)
         )
+        self._layers = Layers(self._raw, self._structured, self._working)
+        self._faded_at = -math.inf
         self._recaller = Recaller(
             self._raw,
             self._structured,
@@ -192,6 +197,7 @@ class Phone:
             for name in LOGS
         }
         phone = cls(machine, settings, logs)
+        await phone._eraser.finish()
         await phone._refill()
         return phone
 
@@ -246,30 +252,20 @@ class Phone:
         if not helped:
             return
         layers = {hit.layer for hit in helped}
-        self.examples.add_router(router_features(answer.query), layer_label(layers))
+        turns = list(dict.fromkeys(turn for hit in helped for turn in hit.turns))
+        self.examples.add_router(
+            router_features(answer.query), layer_label(layers), query=answer.query, turns=turns
+        )
+        # A turn that helped is a use of what was drawn from it, and brings it back when archived.
+        said = [hit.id for hit in helped if hit.layer is not Layer.STRUCTURED]
         items = [hit.id for hit in helped if hit.layer is Layer.STRUCTURED]
-        if items:
-            await self._structured.ask(Touch(items, self._clock.now()))
+        now = self._clock.now()
+        await self._structured.ask(Touch(items, now, said))
+        await self._structured.ask(Restore(items, said, now))
 
     async def feedback_pair(self, a: str, b: str, verdict: str) -> None:
         """Learn whether two texts say the same: ``duplicate``, ``merge`` or ``independent``."""
-        self.examples.add_dedup(dedup_features(a, b), verdict)
-
-    async def items(self, kind: ItemKind | None = None) -> list[Item]:
-        """Everything the structured layer holds, or one kind of it."""
-        return await self._structured.ask(ListItems(kind))
-
-    async def turns(self, after: int = -1, limit: int = 1000) -> list[Turn]:
-        """Turns of the raw layer above sequence `after`, oldest first."""
-        return await self._raw.ask(TurnsAfter(after, limit))
-
-    async def forget(self, turns: Sequence[str]) -> int:
-        """Erase turns and all that was drawn from them, in every layer; how many entries went."""
-        gone = 0
-        for actor in (self._raw, self._structured, self._working):
-            gone += await actor.ask(Forget(list(turns)))
-        self._recaller.forget(turns)
-        return gone
+        self.examples.add_dedup(dedup_features(a, b), verdict, texts=(a, b))
 
     # --- dreaming: only while the window is open, or when the owner says so ---
 
@@ -283,36 +279,65 @@ class Phone:
             log.debug("window closed", outcome=outcome)
 
     async def _dreams(self) -> None:
-        """Dream and rest while the window lasts."""
+        """Dream and rest while the window lasts: merge every few minutes (002), forget and sync
+        at their own intervals."""
+        await self._dream_through(fade=self._fading_due())
         while True:
-            await self.dream()
-            await self._clock.sleep(self.settings.dream_interval_seconds)
+            await self._clock.sleep(self.settings.merge_interval_seconds)
+            fade = self._fading_due()
+            if fade or self._sync_due() or await anything_pending(self._raw, self._structured):
+                await self._dream_through(fade=fade)
 
     async def dream(self) -> DreamReport:
         """Consolidate, forget, and sync when it is due. Cancelling it loses nothing."""
+        return await self._dream_through(fade=True)
+
+    async def _dream_through(self, *, fade: bool) -> DreamReport:
         async with self._busy:
             self._observer.on(DreamStarted(self._clock.now()))
             outcome = "interrupted"
             try:
-                report = await self._dream()
+                report = await self._dream(fade=fade)
                 outcome = "finished"
             finally:
                 self._observer.on(DreamEnded(self._clock.now(), outcome))
         return report
 
-    async def _dream(self) -> DreamReport:
-        now = self._clock.now()
-        consolidated = await consolidate_pending(
-            self._raw, self._structured, self._working, tz=self.settings.zone, now=now
-        )
-        await let_fade(self._structured, now=now)
-        if self._machine.connect is None or not self._backoff.due(self._clock.now()):
+    async def _dream(self, *, fade: bool) -> DreamReport:
+        consolidated = await self.consolidate()
+        if fade:
+            await self._let_fade()
+        if self._machine.connect is None or not self._sync_due():
             return DreamReport(consolidated, None)
         try:
             return DreamReport(consolidated, await self._sync(self._machine.connect))
         except SYNC_TROUBLE as error:
             log.info("sync failed", reason=str(error))
             return DreamReport(consolidated, None, str(error))
+
+    async def consolidate(self) -> int:
+        """Take in what waits, nothing else; how many turns that was."""
+        return await consolidate_pending(
+            self._raw,
+            self._structured,
+            self._working,
+            tz=self.settings.zone,
+            now=self._clock.now(),
+        )
+
+    def _fading_due(self) -> bool:
+        return self._clock.now() - self._faded_at >= self.settings.forget_interval_seconds
+
+    def _sync_due(self) -> bool:
+        return self._machine.connect is not None and self._backoff.due(self._clock.now())
+
+    async def _let_fade(self) -> None:
+        now, settings = self._clock.now(), self.settings
+        policy = ForgettingPolicy(
+            settings.base_decay, settings.archive_below, settings.delete_below
+        )
+        await let_fade(self._structured, self._working, now=now, policy=policy)
+        self._faded_at = now
 
     async def sync_now(self) -> SyncReport:
         """Sync because the owner asked; still through the privacy gate.
@@ -391,6 +416,7 @@ class Phone:
             memory=MemoryStatus(
                 turns=raw.turns,
                 items=structured.items,
+                archived=structured.archived,
                 consolidated=structured.through + 1,
                 working=working.turns,
                 bytes_stored=sum(
@@ -407,6 +433,7 @@ class Phone:
                 reports=spent.charges,
             ),
             outbox=len(self.outbox.waiting()),
+            unknown=await self.unknown(),
         )
 
     def _model_status(self, model: str) -> ModelStatus:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from device.actors import DomainError
 
@@ -43,14 +43,28 @@ class Settings(BaseModel):
     """How long idle, charging and unmetered must hold before a dream starts."""
     poll_seconds: float = Field(default=60.0, gt=0.0)
     """How often conditions are read while no dream runs."""
-    dream_interval_seconds: float = Field(default=3600.0, gt=0.0)
-    """Rest between two dreams inside one long window."""
+    merge_interval_seconds: float = Field(default=300.0, gt=0.0)
+    """How often new turns become structured memories inside one long window (002: 5 min)."""
+    forget_interval_seconds: float = Field(default=6 * 3600.0, gt=0.0)
+    """How often what has faded is archived or deleted."""
+    base_decay: float = Field(default=0.98, gt=0.0, le=1.0)
+    """What is left of a memory's retention after one more day unread (002)."""
+    archive_below: float = Field(default=0.01, ge=0.0, le=1.0)
+    """Retention under which a memory leaves the working set for the cold archive (002)."""
+    delete_below: float = Field(default=0.001, ge=0.0, le=1.0)
+    """…and under which it is deleted (002); not above `archive_below`."""
+    explore_turns: int = Field(default=20, ge=0)
+    """For so many turns a new phone says what it would still like to know (002, cold start)."""
     sync_interval_seconds: float = Field(default=12 * 3600.0, gt=0.0)
     """Rest between two syncs; two a day keep the radio and the byte budget small."""
     min_battery: float = Field(default=0.30, ge=0.0, le=1.0)
     """Below this charge the window stays shut even while charging."""
     working_turns: int = Field(default=32, ge=1)
     """Turns the working layer's ring holds."""
+    layer_floor: float = Field(default=0.1, gt=0.0, le=1.0)
+    """A layer whose routed weight is under this is not searched (002)."""
+    clarifying_rounds: int = Field(default=2, ge=0)
+    """Clarifying retrievals one recall makes at most."""
     segment_records: int = Field(default=1000, ge=1)
     """A sealed segment closes at this many records (002)."""
     segment_age_seconds: float = Field(default=24 * 3600.0, gt=0.0)
@@ -64,6 +78,12 @@ class Settings(BaseModel):
         except (KeyError, ValueError, OSError):
             raise ValueError(f"{name!r} is no IANA time zone, such as Asia/Shanghai") from None
         return name
+
+    @model_validator(mode="after")
+    def _archived_before_deleted(self) -> Settings:
+        if self.delete_below > self.archive_below:
+            raise ValueError("delete_below may not be above archive_below")
+        return self
 
     @property
     def zone(self) -> ZoneInfo:
@@ -100,7 +120,8 @@ def settings_from(fields: Mapping[str, Any], *, where: str = "") -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise SettingsInvalid(f"{where}{field}: {first['msg']}") from None
+        said = first["msg"].removeprefix("Value error, ")
+        raise SettingsInvalid(f"{where}{field}: {said}" if field else f"{where}{said}") from None
 
 
 def save_settings(folder: Path, settings: Settings) -> None:

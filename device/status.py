@@ -28,6 +28,8 @@ class MemoryStatus(_Part):
 
     turns: int
     items: int
+    archived: int
+    """Memories in the cold archive."""
     consolidated: int
     """Turns that the structured layer has taken in."""
     working: int
@@ -70,3 +72,5 @@ class Status(_Part):
     budget: BudgetStatus
     outbox: int
     """Reports waiting for the cloud."""
+    unknown: tuple[str, ...] = ()
+    """What a phone in its first turns would still like to know."""

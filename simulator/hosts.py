@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 
 from cloud.actors.runtime import Ref
 from cloud.gateway.core import GatewayCore
+from device.probing import Examiner
 from device.settings import Settings
 from simulator.availability import draw_availability
 from simulator.corpus import load_corpus
@@ -87,6 +88,7 @@ class Host:
         self._loop = VirtualLoop()
         self._clock = VirtualClock(self._loop, plan.start)
         self._endpoint = endpoint
+        self._examiner = Examiner()
         stories = load_corpus(plan.data)
         self._gateways: list[GatewayCore] = []
         self._phones = [self._phone(number, stories) for number in phones]
@@ -124,6 +126,7 @@ class Host:
             gateway=self._gateway(number),
             clock=self._clock,
             faults=plan.faults,
+            examiner=self._examiner,
         )
 
     def _gateway(self, number: int) -> GatewayCore:

@@ -11,6 +11,7 @@ from device.conditions import Conditions
 from device.observer import Adopted, Kept, UploadAcked
 from device.phone import Machine, Phone
 from device.settings import Settings
+from device.sync.adoption import Examiner
 from device.vault import MemoryStorage, StaticProtector
 from simulator.availability import PhoneAvailability, seconds_by_hour
 from simulator.invariants import PhoneWatch, Tally
@@ -117,7 +118,9 @@ class VirtualPhone:
         gateway: Gateway,
         clock: Clock,
         faults: Faults,
+        examiner: Examiner | None = None,
     ) -> None:
+        """`examiner` plays the memory probes; phones of one process share theirs."""
         self.number = number
         self.watch = PhoneWatch(
             f"phone {number}",
@@ -140,6 +143,7 @@ class VirtualPhone:
             rng=generator(seed, "phone", number),
             connect=self._network.connect,
             observer=self.watch,
+            examiner=examiner,
         )
         self._turns: dict[str, str] = {}
         self._texts: dict[str, str] = {}

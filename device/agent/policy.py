@@ -81,7 +81,6 @@ class AgentPolicy(BaseModel):
     weight_page: float = Field(default=0.3, ge=0.0)
     weight_task: float = Field(default=0.2, ge=0.0)
     skill_unused_days: float = Field(default=30.0, gt=0.0)
-    maintenance_days: float = Field(default=7.0, gt=0.0)
     skills_distilled: bool = False
     """Skills from runs: off, for people write them better (001); needs an execution verifier."""
 

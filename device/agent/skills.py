@@ -10,7 +10,7 @@ from device.agent.policy import AgentPolicy
 from device.agent.records import Skill, Trigger
 from device.language import content_tokens
 
-__all__ = ["SkillIndex", "alike", "merged", "used", "weeded"]
+__all__ = ["SkillIndex", "alike", "merged", "pairs_to_merge", "used", "weeded"]
 
 DAY_SECONDS = 86_400.0
 
@@ -117,6 +117,21 @@ def merged(a: Skill, b: Skill) -> Skill:
         distilled=a.distilled and b.distilled,
         sources=_union(kept.sources, other.sources),
     )
+
+
+def pairs_to_merge(skills: Mapping[str, Skill], policy: AgentPolicy) -> list[tuple[str, str]]:
+    """(kept, merged into it) for skills whose steps are much alike, each merged away once."""
+    pairs: list[tuple[str, str]] = []
+    gone: set[str] = set()
+    ids = sorted(skills)
+    for place, identifier in enumerate(ids):
+        for other in ids[place + 1 :]:
+            if gone.isdisjoint((identifier, other)) and (
+                alike(skills[identifier], skills[other]) > policy.skill_merge_above
+            ):
+                gone.add(other)
+                pairs.append((identifier, other))
+    return pairs
 
 
 def used(skill: Skill, *, success: bool, steps: int, at: float) -> Skill:

@@ -17,6 +17,7 @@ from device.conditions import ConditionSource, ScriptedConditions, detect
 from device.interfaces.service import PhoneCalls, reach
 from device.observer import Observer, Silent
 from device.phone import Machine, Phone
+from device.probing import Examiner
 from device.settings import Settings, load_settings
 from device.sync.websocket import websocket
 from device.vault import (
@@ -80,6 +81,7 @@ async def open_phone(
             rng=np.random.Generator(np.random.Philox(key=secrets.randbits(128))),
             connect=websocket(settings.cloud_url) if settings.cloud_url else None,
             observer=observer or Silent(),
+            examiner=Examiner(),
         )
         phone = await Phone.open(machine, settings)
         try:

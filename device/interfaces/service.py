@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +18,9 @@ from typing import Any, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from device.actors import ActorError, DomainError
+from device.memory import ItemPage, Value
 from device.memory.records import Answer, Item, ItemKind, Turn, TurnDraft
+from device.owner import Copied, ForgetPlan, Forgotten, Shown, TakenBack, Why
 from device.phone import DreamReport, Phone
 from device.settings import Settings
 from device.status import Status
@@ -30,8 +32,8 @@ from protocol.errors import ProtocolError
 __all__ = ["EXPECTED", "PhoneCalls", "Refused", "RemotePhone", "reach", "serving"]
 
 SOCKET = "phone.sock"
-MAX_LINE = 8 << 20
-"""Bytes of one request or answer."""
+MAX_LINE = 64 << 20
+"""Bytes of one request or answer: the items of a whole copy go in one."""
 EXPECTED = (ActorError, DomainError, PrivacyError, ProtocolError, VaultError)
 """What a caller can run into: told in one line, nothing lost."""
 
@@ -50,7 +52,27 @@ CALLS: dict[str, tuple[TypeAdapter[Any], TypeAdapter[Any]]] = {
     "feedback": (_adapter(tuple[Answer, list[str]]), _adapter(None)),
     "items": (_adapter(tuple[ItemKind | None]), _adapter(list[Item])),
     "turns": (_adapter(tuple[int, int]), _adapter(list[Turn])),
+    "browse": (_adapter(tuple[ItemKind | None, bool, int, int]), _adapter(ItemPage)),
+    "archived": (_adapter(tuple[()]), _adapter(list[Item])),
+    "values": (_adapter(tuple[()]), _adapter(list[Value])),
+    "show": (_adapter(tuple[str]), _adapter(Shown)),
+    "why": (_adapter(tuple[str]), _adapter(Why)),
+    "unknown": (_adapter(tuple[()]), _adapter(tuple[str, ...])),
     "forget": (_adapter(tuple[list[str]]), _adapter(int)),
+    "plan_forget": (_adapter(tuple[list[str]]), _adapter(ForgetPlan)),
+    "plan_forget_query": (_adapter(tuple[str]), _adapter(ForgetPlan)),
+    "forget_items": (_adapter(tuple[list[str], str]), _adapter(Forgotten)),
+    "forget_query": (_adapter(tuple[str]), _adapter(Forgotten)),
+    "forget_everything": (_adapter(tuple[()]), _adapter(Forgotten)),
+    "unarchive": (_adapter(tuple[list[str]]), _adapter(list[str])),
+    "export": (_adapter(tuple[str]), _adapter(Copied)),
+    "restore_turns": (_adapter(tuple[list[TurnDraft], bool]), _adapter(list[Turn])),
+    "restore_items": (
+        _adapter(tuple[list[Item], list[str], dict[str, str]]),
+        _adapter(TakenBack),
+    ),
+    "restore_values": (_adapter(tuple[list[Value], dict[str, str]]), _adapter(None)),
+    "consolidate": (_adapter(tuple[()]), _adapter(int)),
     "status": (_adapter(tuple[()]), _adapter(Status)),
     "dream": (_adapter(tuple[()]), _adapter(DreamReport)),
     "sync_now": (_adapter(tuple[()]), _adapter(SyncReport)),
@@ -125,9 +147,85 @@ class RemotePhone:
         """As `Phone.turns`."""
         return await self._call("turns", after, limit)  # type: ignore[no-any-return]
 
+    async def browse(
+        self, kind: ItemKind | None = None, archived: bool = False, offset: int = 0,
+        limit: int = 100,
+    ) -> ItemPage:  # fmt: skip
+        """As `Phone.browse`."""
+        return await self._call("browse", kind, archived, offset, limit)  # type: ignore[no-any-return]
+
+    async def archived(self) -> list[Item]:
+        """As `Phone.archived`."""
+        return await self._call("archived")  # type: ignore[no-any-return]
+
+    async def values(self) -> list[Value]:
+        """As `Phone.values`."""
+        return await self._call("values")  # type: ignore[no-any-return]
+
+    async def show(self, identifier: str) -> Shown:
+        """As `Phone.show`."""
+        return await self._call("show", identifier)  # type: ignore[no-any-return]
+
+    async def why(self, about: str) -> Why:
+        """As `Phone.why`."""
+        return await self._call("why", about)  # type: ignore[no-any-return]
+
+    async def unknown(self) -> tuple[str, ...]:
+        """As `Phone.unknown`."""
+        return await self._call("unknown")  # type: ignore[no-any-return]
+
     async def forget(self, turns: Sequence[str]) -> int:
         """As `Phone.forget`."""
         return await self._call("forget", list(turns))  # type: ignore[no-any-return]
+
+    async def plan_forget(self, ids: Sequence[str]) -> ForgetPlan:
+        """As `Phone.plan_forget`."""
+        return await self._call("plan_forget", list(ids))  # type: ignore[no-any-return]
+
+    async def plan_forget_query(self, query: str) -> ForgetPlan:
+        """As `Phone.plan_forget_query`."""
+        return await self._call("plan_forget_query", query)  # type: ignore[no-any-return]
+
+    async def forget_items(self, ids: Sequence[str], words: str = "") -> Forgotten:
+        """As `Phone.forget_items`."""
+        return await self._call("forget_items", list(ids), words)  # type: ignore[no-any-return]
+
+    async def forget_query(self, query: str) -> Forgotten:
+        """As `Phone.forget_query`."""
+        return await self._call("forget_query", query)  # type: ignore[no-any-return]
+
+    async def forget_everything(self) -> Forgotten:
+        """As `Phone.forget_everything`."""
+        return await self._call("forget_everything")  # type: ignore[no-any-return]
+
+    async def unarchive(self, ids: Sequence[str]) -> list[str]:
+        """As `Phone.unarchive`."""
+        return await self._call("unarchive", list(ids))  # type: ignore[no-any-return]
+
+    async def export(self, cursor: str = "") -> Copied:
+        """As `Phone.export`."""
+        return await self._call("export", cursor)  # type: ignore[no-any-return]
+
+    async def restore_turns(
+        self, drafts: Sequence[TurnDraft], consolidated: bool = False
+    ) -> list[Turn]:
+        """As `Phone.restore_turns`."""
+        return await self._call("restore_turns", list(drafts), consolidated)  # type: ignore[no-any-return]
+
+    async def restore_items(
+        self, items: Sequence[Item], archived: Sequence[str], turns: Mapping[str, str]
+    ) -> TakenBack:
+        """As `Phone.restore_items`."""
+        values = (list(items), list(archived), dict(turns))
+        return await self._call("restore_items", *values)  # type: ignore[no-any-return]
+
+    async def restore_values(self, values: Sequence[Value], turns: Mapping[str, str]) -> None:
+        """As `Phone.restore_values`."""
+        await self._call("restore_values", list(values), dict(turns))
+
+    async def consolidate(self) -> int:
+        """As `Phone.consolidate`."""
+        return await self._call("consolidate")  # type: ignore[no-any-return]
 
     async def status(self) -> Status:
         """As `Phone.status`."""

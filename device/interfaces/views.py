@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from device.interfaces.words import say
 from device.memory.records import Answer, Item
 from device.observer import (
     Adopted,
@@ -59,15 +60,15 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
 def ago(at: float, now: float) -> str:
-    """A span as people say it: "3 days ago"."""
+    """A span as people say it: "3 days ago", “3 天前”."""
     span = now - at
     if span < 0:
-        return "ahead of now"
+        return say("ahead")
     for size, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
         if span >= size:
             count = int(span // size)
-            return f"{count} {name}{'s' if count > 1 else ''} ago"
-    return "just now"
+            return say(name, count=count) if count > 1 else say(f"one {name}")
+    return say("just now")
 
 
 def answer_table(answer: Answer, zone: tzinfo) -> Table:

@@ -24,8 +24,14 @@ __all__ = ["TimeExpression", "find_times", "prefer_of"]
 class TimeExpression:
     """One expression of `text[position : position + len(text)]` as absolute time.
 
-    ``start`` and ``end`` are unix seconds UTC, half-open; ``grain`` is how finely it was said
-    (second, minute, hour, part, day, weekend, week, month, …, range, before, after).
+    ``start`` and ``end`` are unix seconds UTC, always finite and half-open: "from 10 to 12 January"
+    ends where the 12th ends, "by Friday" where Friday ends, "before Friday" where it begins,
+    "after Friday" starts where it ends. ``grain`` is how finely it was said (second, minute, hour,
+    part, day, weekend, week, month, …, range, before, after).
+
+    An open range keeps a finite stand-in for its unknown end, so that every expression can be
+    compared and stored as two numbers: "before X" starts now or at X, whichever is earlier, "after
+    X" ends `OPEN_END` later, "since X" now. `open_start` and `open_end` tell the stand-in apart.
     """
 
     text: str
@@ -34,7 +40,19 @@ class TimeExpression:
     grain: str
     position: int
 
+    @property
+    def open_start(self) -> bool:
+        """Nothing was said about when it begins: "before X", "by X"."""
+        return self.grain == BEFORE
 
+    @property
+    def open_end(self) -> bool:
+        """Nothing was said about when it ends: "after X", "since X"."""
+        return self.grain == AFTER
+
+
+BEFORE, AFTER = "before", "after"
+"""Grains of expressions open to one side."""
 OPEN_END = timedelta(days=365)
 """How far an expression open to the future ("after May") reaches."""
 LAST_AFTERNOON_HOUR = 5
@@ -289,16 +307,16 @@ def _expression(text: str, item: _Composed, reference: datetime) -> TimeExpressi
     relative = any(piece.kind is Kind.INSTANT for piece in item.pieces)
     if not relative and (match := _BEFORE_ZH.match(ahead)):
         stop += match.end()
-        span = Span(min(reference, span.start), span.end, "before")
+        span = Span(min(reference, span.start), span.end, BEFORE)
     elif not relative and (match := _AFTER_ZH.match(ahead)):
         stop += match.end()
-        span = Span(span.start, span.start + OPEN_END, "after")
+        span = Span(span.start, span.start + OPEN_END, AFTER)
     elif match := _BEFORE_EN.search(behind):
         begin = match.start()
-        span = Span(min(reference, span.start), span.start, "before")
+        span = Span(min(reference, span.start), span.start, BEFORE)
     elif match := _BY_EN.search(behind):
         begin = match.start()
-        span = Span(min(reference, span.start), span.end, "before")
+        span = Span(min(reference, span.start), span.end, BEFORE)
     elif span.grain != "range" and (match := _AFTER_EN.search(behind)):
         begin = match.start()
         span = _after(match.group(), span, reference)
@@ -321,6 +339,6 @@ def _trimmed(words: str) -> str:
 
 def _after(word: str, span: Span, reference: datetime) -> Span:
     if word.lower().startswith("since"):
-        return replace(span, end=max(reference, span.end), grain="after")
+        return replace(span, end=max(reference, span.end), grain=AFTER)
     start = span.end if word.lower().startswith("after") else span.start
-    return Span(start, start + OPEN_END, "after")
+    return Span(start, start + OPEN_END, AFTER)

@@ -2,11 +2,14 @@
 
 A router example is a query's features with one label a layer: 1 where a memory that helped came
 from. A dedup example is a pair's features with its class. Only features are kept, never the words,
-and they are kept as float16: the models' grids are far coarser than its 11 bits.
+and they are kept as float16: the models' grids are far coarser than its 11 bits. Beside them stand
+short digests of the turns, texts and words they were made from: what a user forgets takes the
+examples drawn from it along.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from device.actors import DomainError
+from device.language import content_tokens
 from device.memory.records import Layer
 from device.vault import SealedLog
 from protocol.models import DEDUP, FEATURE_VERSION, ROUTER, SPECS, ModelSpec
@@ -25,6 +29,10 @@ MAX_EXAMPLES = 500
 """Examples kept for each model; older ones leave first."""
 ERASE_BATCH = 100
 """Surplus examples that wait to be erased together: an erase rewrites whole segments."""
+MARK_BYTES = 8
+"""Digest of one turn, text or word an example was made from."""
+MAX_WORDS = 64
+"""Words of one text that are marked."""
 DEDUP_LABELS: tuple[str, ...] = DEDUP.outputs
 
 Array = NDArray[np.float32]
@@ -39,6 +47,7 @@ class _Example:
     sequence: int
     features: NDArray[np.float16]
     label: NDArray[np.float16]
+    marks: frozenset[bytes]
 
 
 class ExampleStore:
@@ -48,6 +57,8 @@ class ExampleStore:
         self._log = log
         self._limit = limit
         self._examples: dict[str, list[_Example]] = {model: [] for model in SPECS}
+        self._barred: set[bytes] = set()
+        """Marks of turns forgotten meanwhile: feedback on an older answer may still name them."""
         stale = []
         for sequence, payload in log.read():
             if not self._replay(sequence, payload):
@@ -56,16 +67,27 @@ class ExampleStore:
             log.erase(stale)
         self._trim(slack=0)
 
-    def add_router(self, query_features: Array, layer_label: Sequence[float] | Array) -> None:
-        """Keep `router_features` of a query with a label in 0 … 1 for each of `ROUTER.outputs`."""
-        self._add(ROUTER, query_features, np.asarray(layer_label, np.float32))
+    def add_router(
+        self,
+        query_features: Array,
+        layer_label: Sequence[float] | Array,
+        *,
+        query: str = "",
+        turns: Iterable[str] = (),
+    ) -> None:
+        """Keep `router_features` of a query with a label in 0 … 1 for each of `ROUTER.outputs`.
 
-    def add_dedup(self, pair_features: Array, label: str) -> None:
-        """Keep `dedup_features` of a pair with one of `DEDUP_LABELS`."""
+        `query` and the ids of the `turns` that answered it say later whether it must go.
+        """
+        marks = _marks(turns, [query])
+        self._add(ROUTER, query_features, np.asarray(layer_label, np.float32), marks)
+
+    def add_dedup(self, pair_features: Array, label: str, *, texts: Iterable[str] = ()) -> None:
+        """Keep `dedup_features` of a pair (`texts`) with one of `DEDUP_LABELS`."""
         if label not in DEDUP_LABELS:
             raise ExampleInvalid(f"a verdict is one of {', '.join(DEDUP_LABELS)}")
         one_hot = np.asarray([name == label for name in DEDUP_LABELS], np.float32)
-        self._add(DEDUP, pair_features, one_hot)
+        self._add(DEDUP, pair_features, one_hot, _marks((), texts))
 
     def training_set(self, model: str) -> tuple[Array, Array]:
         """The newest examples of `model`, (n, inputs) and (n, outputs), n may be 0."""
@@ -78,6 +100,26 @@ class ExampleStore:
             labels[row] = example.label
         return inputs, labels
 
+    def forget(
+        self, *, turns: Iterable[str] = (), texts: Iterable[str] = (), words: str = ""
+    ) -> int:
+        """Erase for good what was made from these turns (ids), from any of these whole texts, or
+        from a text that holds all of these words; returns how many went."""
+        turn_marks = {_mark("turn", turn) for turn in turns}
+        self._barred |= turn_marks
+        wanted = turn_marks | {_mark("text", _letters(text)) for text in texts}
+        every = frozenset(_word_marks(words))
+        gone = []
+        for model, examples in self._examples.items():
+            doomed = [bool(e.marks & wanted or (every and every <= e.marks)) for e in examples]
+            gone += [e.sequence for e, going in zip(examples, doomed, strict=True) if going]
+            self._examples[model] = [
+                e for e, going in zip(examples, doomed, strict=True) if not going
+            ]
+        if gone:
+            self._log.erase(sorted(gone))
+        return len(gone)
+
     def forget_all(self) -> int:
         """Erase every example for good; returns how many there were."""
         gone = [e.sequence for examples in self._examples.values() for e in examples]
@@ -87,24 +129,32 @@ class ExampleStore:
             examples.clear()
         return len(gone)
 
-    def _add(self, spec: ModelSpec, features: Array, label: Array) -> None:
+    def _add(
+        self, spec: ModelSpec, features: Array, label: Array, marks: frozenset[bytes]
+    ) -> None:
         if features.shape != (spec.layers[0],) or label.shape != (spec.layers[-1],):
             raise ExampleInvalid(f"an example of {spec.name} does not have the model's sizes")
         if not (np.isfinite(features).all() and np.isfinite(label).all()):
             raise ExampleInvalid(f"an example of {spec.name} holds a value that is no number")
+        if marks & self._barred:
+            return
         half, target = features.astype(np.float16), label.astype(np.float16)
-        entry = [spec.name, FEATURE_VERSION, _to_bytes(half), _to_bytes(target)]
+        joined = b"".join(sorted(marks))
+        entry = [spec.name, FEATURE_VERSION, _to_bytes(half), _to_bytes(target), joined]
         sequence = self._log.append(msgpack.packb(entry))
-        self._examples[spec.name].append(_Example(sequence, half, target))
+        self._examples[spec.name].append(_Example(sequence, half, target, marks))
         self._trim(slack=ERASE_BATCH)
 
     def _replay(self, sequence: int, payload: bytes) -> bool:
-        """Take one logged example; False when it was made with other features or another model."""
+        """Take one logged example; False when it was made with other features or another model,
+        or before examples knew what they were made from."""
         match msgpack.unpackb(payload):
-            case [str(model), version, bytes(features), bytes(label)] if (
+            case [str(model), version, bytes(features), bytes(label), bytes(marks)] if (
                 model in SPECS and version == FEATURE_VERSION
             ):
-                example = _Example(sequence, _from_bytes(features), _from_bytes(label))
+                cut = range(0, len(marks), MARK_BYTES)
+                known = frozenset(marks[start : start + MARK_BYTES] for start in cut)
+                example = _Example(sequence, _from_bytes(features), _from_bytes(label), known)
                 self._examples[model].append(example)
                 return True
         return False
@@ -121,6 +171,28 @@ def layer_label(used: Iterable[Layer]) -> Array:
     """Router label of one answer: 1 for every layer that a memory which helped came from."""
     helpful = {layer.value for layer in used}
     return np.asarray([name in helpful for name in ROUTER.outputs], np.float32)
+
+
+def _marks(turns: Iterable[str], texts: Iterable[str]) -> frozenset[bytes]:
+    marks = {_mark("turn", turn) for turn in turns}
+    for text in texts:
+        if text:
+            marks.add(_mark("text", _letters(text)))
+            marks.update(_word_marks(text))
+    return frozenset(marks)
+
+
+def _word_marks(text: str) -> list[bytes]:
+    words = list(dict.fromkeys(content_tokens(text)))[:MAX_WORDS]
+    return [_mark("word", word) for word in words]
+
+
+def _mark(kind: str, name: str) -> bytes:
+    return hashlib.blake2b(f"{kind}:{name}".encode(), digest_size=MARK_BYTES).digest()
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
 def _to_bytes(values: NDArray[np.float16]) -> bytes:

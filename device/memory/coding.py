@@ -85,6 +85,7 @@ def item_to_fields(item: Item) -> list[Any]:
         item.replaced_by,
         item.accesses,
         item.last_access,
+        item.detail,
     ]
 
 

@@ -5,11 +5,14 @@ Said once, "I like spicy food" is no lasting preference; said again weeks later 
 
 from __future__ import annotations
 
-__all__ = ["VOLUNTEERED", "preference_confidence"]
+__all__ = ["CERTAIN", "OWNER_SOURCE", "VOLUNTEERED", "preference_confidence"]
 
 DAY_SECONDS = 86_400.0
 FREQUENCY_WEIGHT, SPAN_WEIGHT, EMOTION_WEIGHT = 0.6, 0.2, 0.2
 FULL_SPAN_DAYS = 30.0
+CERTAIN = 1.0
+OWNER_SOURCE = "owner"
+"""Source of a turn in which the owner told a preference outright: certain at once."""
 VOLUNTEERED = 0.5
 """A preference below this is used only when asked for, never volunteered."""
 

@@ -13,7 +13,7 @@ from datetime import datetime, tzinfo
 from device.language import Draft, DraftKind, content_tokens, extract
 from device.memory.changes import Change
 from device.memory.coding import item_id
-from device.memory.confidence import preference_confidence
+from device.memory.confidence import CERTAIN, OWNER_SOURCE, preference_confidence
 from device.memory.desk import Desk
 from device.memory.lifecycle import SLOTS, Transition, is_plan, record_of
 from device.memory.records import EventState, Item, ItemKind, Turn
@@ -155,6 +155,7 @@ class _Step:
                 self._reinforce(item)
                 return
         confidence = preference_confidence(1, 0.0, abs(mine.sentiment))
+        confidence = CERTAIN if self._turn.source == OWNER_SOURCE else confidence
         fresh = self._item(ItemKind.PREFERENCE, confidence=confidence)
         self._settle(fresh, [item for item in held if _conflict(item, mine)])
 
@@ -172,8 +173,12 @@ class _Step:
         seen = self._seen(item)
         emotion = max(abs(item.sentiment), abs(self._draft.sentiment))
         span = max(seen.updated, item.updated) - item.created
-        confidence = preference_confidence(len(seen.turns), span, emotion)
-        self._desk.update(replace(seen, text=self._draft.text, confidence=confidence))
+        confidence = max(seen.confidence, preference_confidence(len(seen.turns), span, emotion))
+        if self._turn.source == OWNER_SOURCE:
+            confidence = CERTAIN
+        # All its words come from the newest telling: forgetting an older turn leaves none behind.
+        said, thing = self._draft.text, self._draft.object
+        self._desk.update(replace(seen, text=said, object=thing, confidence=confidence))
 
     def _settle(self, fresh: Item, conflicting: list[Item]) -> None:
         """The newer of two that exclude each other stands; the older stays as history."""

@@ -14,21 +14,29 @@ from device.language import find_attributes
 from device.memory.changes import Change
 from device.memory.consolidation import Consolidator
 from device.memory.forgetting import ForgettingPolicy, faded
-from device.memory.lifecycle import expire
-from device.memory.raw import TurnsAfter
-from device.memory.records import Turn
-from device.memory.structured import (
+from device.memory.itemcalls import (
     Apply,
     Archive,
     Consolidated,
+    Covered,
     ForgetItems,
+    ListArchived,
     ListItems,
     StaleBatch,
     StructuredStats,
 )
-from device.memory.working import Remember
+from device.memory.lifecycle import expire
+from device.memory.raw import RawStats, TurnsAfter
+from device.memory.records import Turn
+from device.memory.workingcalls import Remember, Tidy
 
-__all__ = ["consolidate_pending", "let_fade"]
+__all__ = ["anything_pending", "consolidate_pending", "let_fade"]
+
+
+async def anything_pending(raw: ActorRef, structured: ActorRef) -> bool:
+    """Whether turns wait to be consolidated; two small questions."""
+    newest = (await raw.ask(RawStats())).last_sequence
+    return newest > await structured.ask(Consolidated())
 
 
 async def consolidate_pending(
@@ -48,12 +56,16 @@ async def consolidate_pending(
     """
     if now is not None and (passed := expire(await structured.ask(ListItems()), now)):
         await structured.ask(Apply(passed))
+    if not await anything_pending(raw, structured):
+        return 0
     consolidator, basis = await _sit_down(structured)
     through = await structured.ask(Consolidated())
+    covered = await structured.ask(Covered())
     done = 0
     while turns := await raw.ask(TurnsAfter(through, batch)):
-        await _remember_values(working, turns)
-        changes = consolidator.consolidate(turns, tz)
+        fresh = [turn for turn in turns if turn.sequence not in covered]
+        await _remember_values(working, fresh)
+        changes = consolidator.consolidate(fresh, tz)
         if now is not None:
             changes = [_taken_in(change, now) for change in changes]
         try:
@@ -63,7 +75,7 @@ async def consolidate_pending(
             consolidator, basis = await _sit_down(structured)
             continue
         through = turns[-1].sequence
-        done += len(turns)
+        done += len(fresh)
         await checkpoint()
     return done
 
@@ -76,8 +88,10 @@ def _taken_in(change: Change, now: float) -> Change:
 
 
 async def _sit_down(structured: ActorRef) -> tuple[Consolidator, int]:
+    """A desk with everything on it: what is archived comes back when it is spoken of again."""
     basis = (await structured.ask(StructuredStats())).revision
-    return Consolidator(await structured.ask(ListItems())), basis
+    items = await structured.ask(ListItems())
+    return Consolidator([*await structured.ask(ListArchived()), *items]), basis
 
 
 async def _remember_values(working: ActorRef, turns: list[Turn]) -> None:
@@ -91,11 +105,23 @@ async def _remember_values(working: ActorRef, turns: list[Turn]) -> None:
 
 
 async def let_fade(
-    structured: ActorRef, *, now: float, policy: ForgettingPolicy | None = None
+    structured: ActorRef,
+    working: ActorRef | None = None,
+    *,
+    now: float,
+    policy: ForgettingPolicy | None = None,
 ) -> tuple[int, int]:
-    """Archive and delete what has faded by `now`; (archived, deleted)."""
-    archive, delete = faded(await structured.ask(ListItems()), now, policy or ForgettingPolicy())
+    """Archive and delete what has faded by `now` (unix seconds); (archived, deleted).
+
+    What is archived goes on fading there until it is deleted. With `working` given, its dialogue
+    and ended tasks fade too.
+    """
+    rules = policy or ForgettingPolicy()
+    archive, delete = faded(await structured.ask(ListItems()), now, rules)
+    _, cold = faded(await structured.ask(ListArchived()), now, rules)
     archived = await structured.ask(Archive(archive)) if archive else 0
     await checkpoint()
-    deleted = await structured.ask(ForgetItems(delete)) if delete else 0
+    deleted = await structured.ask(ForgetItems([*delete, *cold])) if delete or cold else 0
+    if working is not None:
+        await working.ask(Tidy(now))
     return archived, deleted

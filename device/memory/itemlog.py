@@ -98,8 +98,8 @@ def replay(records: Iterator[tuple[int, bytes]]) -> Replay:
         if kind == ITEM:
             waiting.append((sequence, revision, rest[0]))
         elif kind == COMMIT:
-            last, through, covered = rest
-            _commit(state, waiting, revision, last, through, covered)
+            last, through, *covered = rest
+            _commit(state, waiting, revision, last, through, *covered)
             waiting = []
         elif kind == FORGOTTEN:
             state.leftover += forget(state, revision, rest[0], rest[1])
@@ -121,7 +121,7 @@ def _commit(
     first: int,
     last: int,
     through: int,
-    covered: Iterable[int],
+    covered: Iterable[int] = (),
 ) -> None:
     for sequence, revision, fields in waiting:
         if first <= revision <= last:

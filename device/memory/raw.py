@@ -16,6 +16,7 @@ from device.vault import SealedLog
 
 __all__ = [
     "Forget",
+    "ForgetAll",
     "ForgottenTurns",
     "RawMemory",
     "RawSize",
@@ -77,9 +78,17 @@ class TurnsBetween(Request[list[Turn]]):
 @dataclass(frozen=True)
 class Forget(Request[int]):
     """Forget these turns for good; every memory actor understands it and answers how many entries
-    went. Ask raw first, then structured, then working."""
+    went. Ask raw first and structured last: what raw knows to be forgotten and structured does not
+    is a forgetting that a crash cut short."""
 
     ids: tuple[str, ...] | list[str]
+
+
+@dataclass(frozen=True)
+class ForgetAll(Request[int]):
+    """Forget everything for good, as `Forget` does for some; `last` is the newest raw sequence."""
+
+    last: int
 
 
 @dataclass(frozen=True)
@@ -141,6 +150,8 @@ class RawMemory(Actor):
                 return self._turns.between(start, end, limit)
             case Forget(ids):
                 return self._forget(ids)
+            case ForgetAll(last):
+                return self._forget([turn.id for turn in self._turns.after(-1, last + 1)])
             case ForgottenTurns():
                 return tuple(turn_id(sequence) for sequence in sorted(self._forgotten))
             case RawStats():

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 __all__ = [
+    "AGENT_KINDS",
     "Answer",
     "EventState",
     "Hit",
@@ -37,6 +38,15 @@ class ItemKind(StrEnum):
     PREFERENCE = "preference"
     ENTITY = "entity"
     CHANGE = "change"
+    FACT = "fact"
+    SKILL = "skill"
+    PATTERN = "pattern"
+    RUN = "run"
+
+
+AGENT_KINDS = frozenset({ItemKind.FACT, ItemKind.SKILL, ItemKind.PATTERN, ItemKind.RUN})
+"""What an agent learns of apps and tasks: given by app, never ranked for a question, and governed
+by `device.agent` instead of fading."""
 
 
 class EventState(StrEnum):
@@ -112,6 +122,8 @@ class Item:
     replaced_by: str = ""
     accesses: int = 0
     last_access: float = 0.0
+    detail: bytes = b""
+    """What a kind of its own keeps besides (`device.agent.keeping`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +138,16 @@ class Hit:
     turns: tuple[str, ...] = ()
     """Ids of the raw turns behind it."""
     source: str = ""
+    speaker: str = ""
+    """Who said its newest turn; empty when no turn stands behind it."""
+    tells: tuple[str, ...] = ()
+    """What it tells of what the query asks for: time, place, person, number, reason, name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What one recall returned. ``weights`` is the router's weight per layer, ``rounds`` counts
-    retrieval rounds (1, or 2 after a clarifying one), ``missing`` names what stayed unanswered."""
+    retrieval rounds (1, more after clarifying ones), ``missing`` names what stayed unanswered."""
 
     id: str
     query: str
@@ -142,3 +158,8 @@ class Answer:
     """rule | model | fallback"""
     rounds: int = 1
     missing: tuple[str, ...] = ()
+    conflicts: tuple[tuple[str, str], ...] = ()
+    """Pairs of memory ids that contradict each other, the newer first."""
+    changes: tuple[Hit, ...] = ()
+    """Change records of what the hits tell of (moved, cancelled, corrected …), newest first: context
+    beside the answer, never part of it."""

@@ -7,195 +7,111 @@ batch applies whole or not at all, and applying the same batch again does nothin
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import msgpack
 
-from device.actors import Actor, DomainError, Request
+from device.actors import Actor
 from device.memory import itemlog
 from device.memory.changes import Change, ChangeKind
-from device.memory.coding import item_from_fields, turn_sequence
-from device.memory.raw import Forget
+from device.memory.coding import item_from_fields, item_number
+from device.memory.itemcalls import (
+    Apply,
+    Archive,
+    Browse,
+    ChangesAbout,
+    Consolidated,
+    Covered,
+    DrawnFrom,
+    ForgetItems,
+    ForgottenItems,
+    ItemPage,
+    ItemsAfter,
+    ItemsBetween,
+    ItemsByIds,
+    ItemTrace,
+    ListArchived,
+    ListItems,
+    Restore,
+    StaleBatch,
+    StructuredSize,
+    StructuredStats,
+    Together,
+    Touch,
+    Trace,
+)
+from device.memory.provenance import drawn_from, numbers_of, without_turns
+from device.memory.raw import Forget, ForgetAll
 from device.memory.records import Item, ItemKind
 from device.vault import SealedLog
 
-__all__ = [
-    "Apply",
-    "Archive",
-    "Consolidated",
-    "ForgetItems",
-    "ItemsAfter",
-    "ItemsBetween",
-    "ItemsByIds",
-    "ListArchived",
-    "ListItems",
-    "StaleBatch",
-    "StructuredMemory",
-    "StructuredSize",
-    "StructuredStats",
-    "Touch",
-]
+__all__ = ["StructuredMemory"]
 
-DEFAULT_LIMIT = 1000
 STALE_RECORDS_PER_ITEM = 1.0
 """Superseded log records per live item above which a compaction pays for itself."""
 COMPACT_FLOOR = 256
 """Superseded records below which the log is left alone."""
 
 
-class StaleBatch(DomainError):
-    """A memory was forgotten while the batch was computed; its words may be in the batch."""
-
-    def __init__(self) -> None:
-        super().__init__("a memory was forgotten meanwhile; compute the batch again")
-
-
-@dataclass(frozen=True)
-class Apply(Request[int]):
-    """Apply a batch; answers how many items changed.
-
-    `through` is the raw sequence consolidated so far; a batch at or below the one already applied
-    is a repeat and does nothing. −1 marks a batch that moves no checkpoint (forgetting, expiry).
-    `basis` is the revision the batch was computed from (−1: unchecked).
-
-    Raises:
-        StaleBatch: something was forgotten after `basis`; compute the batch again.
-    """
-
-    changes: Sequence[Change]
-    through: int = -1
-    basis: int = -1
-
-
-@dataclass(frozen=True)
-class ListItems(Request[list[Item]]):
-    """Every item of the working set, of one kind or all, least recently changed first."""
-
-    kind: ItemKind | None = None
-
-
-@dataclass(frozen=True)
-class ItemsByIds(Request[list[Item]]):
-    """The items with these ids, in the order asked; unknown ids are left out."""
-
-    ids: tuple[str, ...] | list[str]
-
-
-@dataclass(frozen=True)
-class ItemsAfter(Request[tuple[list[Item], list[str], int]]):
-    """What changed after a revision: (items, ids gone, revision reached).
-
-    Ask again with the revision reached until it equals the one in `StructuredStats`.
-    """
-
-    revision: int = 0
-    limit: int = DEFAULT_LIMIT
-
-
-@dataclass(frozen=True)
-class ItemsBetween(Request[list[Item]]):
-    """Items whose named time (or, with none, the time they were said) meets [start, end)."""
-
-    start: float
-    end: float
-    limit: int = DEFAULT_LIMIT
-
-
-@dataclass(frozen=True)
-class ForgetItems(Request[int]):
-    """Forget these items and the changes recorded about them, for good; answers how many went."""
-
-    ids: tuple[str, ...] | list[str]
-
-
-@dataclass(frozen=True)
-class Archive(Request[int]):
-    """Move these items to the cold archive: kept in the log, out of RAM and recall."""
-
-    ids: tuple[str, ...] | list[str]
-
-
-@dataclass(frozen=True)
-class ListArchived(Request[list[Item]]):
-    """Everything in the cold archive, read from the log."""
-
-
-@dataclass(frozen=True)
-class Touch(Request[int]):
-    """These items helped an answer at `at`; written with the next batch, so costs no I/O."""
-
-    ids: tuple[str, ...] | list[str]
-    at: float
-
-
-@dataclass(frozen=True)
-class Consolidated(Request[int]):
-    """Raw sequence consolidated so far; −1 when none."""
-
-
-@dataclass(frozen=True)
-class StructuredSize:
-    """Sizes of the structured layer; ``revision`` grows with every change and never falls."""
-
-    items: int
-    archived: int
-    revision: int
-    through: int
-    log_records: int
-
-
-@dataclass(frozen=True)
-class StructuredStats(Request[StructuredSize]):
-    """How much the structured layer holds."""
-
-
 class StructuredMemory(Actor):
-    """Owner of the structured log. Answers the requests of this module and `raw.Forget`."""
+    """Owner of the structured log. Answers `itemcalls`, `raw.Forget` and `raw.ForgetAll`."""
 
     def __init__(self, log: SealedLog) -> None:
         self._log = log
         self._state = itemlog.Replay()
         self._touched: set[str] = set()
+        self._answers: dict[type, Callable[[Any], object]] = {
+            Apply: lambda m: self._apply(m.changes, m.through, m.basis, m.covered),
+            ListItems: lambda m: [
+                i for i in self._state.items.values() if m.kind is None or i.kind is m.kind
+            ],
+            Browse: self._browse,
+            ItemsByIds: lambda m: [self._state.items[i] for i in m.ids if i in self._state.items],
+            ItemsAfter: lambda m: self._after(m.revision, m.limit),
+            ItemsBetween: lambda m: self._between(m.start, m.end)[: m.limit],
+            ForgetItems: lambda m: self._forget(self._known(self._state.links.together(m.ids)), ()),
+            Forget: lambda m: self._forget_turns(numbers_of(m.ids)),
+            ForgetAll: lambda m: self._forget_all(m.last),
+            Archive: lambda m: self._archive([i for i in m.ids if i in self._state.items]),
+            Restore: lambda m: self._restore(m.ids, numbers_of(m.turns), m.at),
+            ListArchived: lambda _: self._read(self._state.archived),
+            Touch: lambda m: self._touch(m.ids, set(m.turns), m.at),
+            Trace: lambda m: self._trace(m.id),
+            Together: lambda m: tuple(
+                self._read(self._known(self._state.links.together(self._known(m.ids))))
+            ),
+            DrawnFrom: lambda m: tuple(self._read(self._drawn(numbers_of(m.turns)))),
+            ChangesAbout: lambda m: self._changes_about(m.ids)[: m.limit],
+            Consolidated: lambda _: self._state.through,
+            ForgottenItems: lambda _: frozenset(self._state.forgotten_items),
+            Covered: lambda _: frozenset(self._state.covered),
+            StructuredStats: lambda _: self._size(),
+        }
 
     async def started(self) -> None:
-        """Replay the log; what a crash left uncommitted is erased."""
+        """Replay the log; what a crash left of batches and of forgotten memories is erased."""
         self._state = itemlog.replay(self._log.read())
-        if self._state.uncommitted:
-            self._log.erase(self._state.uncommitted)
-            self._state.uncommitted = []
+        if self._state.leftover:
+            self._log.erase(sorted(self._state.leftover))
+            self._state.leftover = []
+        torn = [item for item in self._state.items.values() if self._names_forgotten(item)]
+        if torn:
+            self._rewrite(torn)
 
     async def receive(self, message: object) -> object:
         """Serve one request."""
-        match message:
-            case Apply(changes, through, basis):
-                return self._apply(changes, through, basis)
-            case ListItems(kind):
-                return [i for i in self._state.items.values() if kind is None or i.kind is kind]
-            case ItemsByIds(ids):
-                return [self._state.items[i] for i in ids if i in self._state.items]
-            case ItemsAfter(revision, limit):
-                return self._after(revision, limit)
-            case ItemsBetween(start, end, limit):
-                return self._between(start, end)[:limit]
-            case ForgetItems(ids):
-                return self._forget(self._with_history(ids), ())
-            case Forget(ids):
-                return self._forget_turns(ids)
-            case Archive(ids):
-                return self._archive([i for i in ids if i in self._state.items])
-            case ListArchived():
-                return self._archived()
-            case Touch(ids, at):
-                return self._touch(ids, at)
-            case Consolidated():
-                return self._state.through
-            case StructuredStats():
-                return self._size()
-            case _:
-                raise TypeError(f"structured memory cannot answer {type(message).__name__}")
+        answer = self._answers.get(type(message))
+        if answer is None:
+            raise TypeError(f"structured memory cannot answer {type(message).__name__}")
+        return answer(message)
 
-    def _apply(self, changes: Sequence[Change], through: int, basis: int) -> int:
+    # -- batches
+
+    def _apply(
+        self, changes: Sequence[Change], through: int, basis: int, covered: Collection[int]
+    ) -> int:
         if 0 <= through <= self._state.through:
             return 0
         if 0 <= basis < self._last_gone:
@@ -203,35 +119,56 @@ class StructuredMemory(Actor):
         accepted = [change.item for change in changes if self._acceptable(change)]
         changed = {item.id for item in accepted}
         accepted += [self._state.items[i] for i in sorted(self._touched - changed)]
-        if accepted or through > self._state.through:
-            self._write(accepted, through)
+        if accepted or covered or through > self._state.through:
+            self._write(accepted, through, covered)
         self._touched.clear()
         self._compact()
         return len(changed)
 
     @property
     def _last_gone(self) -> int:
-        return self._state.gone[-1][0] if self._state.gone else -1
+        archived = self._state.gone[-1][0] if self._state.gone else -1
+        return max(archived, self._state.forgot_at)
 
     def _acceptable(self, change: Change) -> bool:
         """A batch is computed beside a live user: what was forgotten meanwhile stays forgotten."""
         item, held = change.item, self._state.items.get(change.item.id)
-        if item.id in self._state.forgotten_items:
+        if item.id in self._state.forgotten_items or self._names_forgotten(item):
             return False
-        sources = {turn_sequence(identifier) for identifier in item.turns}
-        if not sources.isdisjoint(self._state.forgotten_turns):
-            return False
+        if item.id in self._state.archived:
+            return change.kind is ChangeKind.UPDATE
         return held != item if change.kind is ChangeKind.CREATE else held not in (None, item)
 
-    def _write(self, items: Sequence[Item], through: int) -> None:
+    def _names_forgotten(self, item: Item) -> bool:
+        return any(number in self._state.barred for number in numbers_of(item.turns))
+
+    def _write(
+        self, items: Sequence[Item], through: int = -1, covered: Collection[int] = ()
+    ) -> None:
         first = self._state.revision + 1
+        records, last = self._batch(items, first, through, covered)
+        self._keep(items, first, self._log.append_many(records))
+        self._state.revision = last
+        itemlog.advance(self._state, through, covered)
+
+    def _batch(
+        self, items: Sequence[Item], first: int, through: int, covered: Collection[int]
+    ) -> tuple[list[bytes], int]:
         records = [itemlog.item_record(first + n, item) for n, item in enumerate(items)]
         last = first + max(len(items) - 1, 0)
-        sequences = self._log.append_many([*records, itemlog.commit_record(first, last, through)])
+        return [*records, itemlog.commit_record(first, last, through, sorted(covered))], last
+
+    def _keep(self, items: Sequence[Item], first: int, sequences: Sequence[int]) -> None:
         for n, item in enumerate(items):
             itemlog.keep(self._state, first + n, sequences[n], item)
-        self._state.revision = last
-        self._state.through = max(self._state.through, through)
+
+    # -- reading
+
+    def _browse(self, page: Browse) -> ItemPage:
+        held = self._read(self._state.archived) if page.archived else self._state.items.values()
+        chosen = [item for item in held if page.kind is None or item.kind is page.kind]
+        chosen.sort(key=lambda item: (-item.updated, -(item_number(item.id) or 0)))
+        return ItemPage(tuple(chosen[page.offset : page.offset + page.limit]), len(chosen))
 
     def _after(self, revision: int, limit: int) -> tuple[list[Item], list[str], int]:
         ids = list(self._state.revisions)
@@ -252,35 +189,103 @@ class StructuredMemory(Actor):
     def _between(self, start: float, end: float) -> list[Item]:
         return [item for item in self._state.items.values() if _meets(item, start, end)]
 
-    def _with_history(self, ids: Iterable[str]) -> list[str]:
-        """The items named, their older forms, and every change recorded about any of them."""
-        everything = self._everything()
-        wanted = set(ids)
-        before = -1
-        while len(wanted) != before:
-            before = len(wanted)
-            wanted.update(item.id for item in everything if item.replaced_by in wanted)
-        wanted.update(i.id for i in everything if i.kind is ItemKind.CHANGE and i.subject in wanted)
-        return sorted(wanted & {item.id for item in everything})
+    def _trace(self, identifier: str) -> ItemTrace | None:
+        found = self._read([identifier])
+        if not found:
+            return None
+        links = self._state.links
+        changes = sorted(self._read(links.notes(identifier)), key=lambda i: (i.created, i.id))
+        return ItemTrace(
+            item=found[0],
+            archived=identifier in self._state.archived,
+            older=tuple(self._read(links.older(identifier))),
+            changes=tuple(changes),
+        )
 
-    def _forget_turns(self, ids: Iterable[str]) -> int:
-        sequences = {n for n in (turn_sequence(identifier) for identifier in ids) if n is not None}
-        drawn = [i.id for i in self._everything() if _drawn_from(i, sequences)]
-        return self._forget(self._with_history(drawn), sorted(sequences))
+    def _changes_about(self, ids: Iterable[str]) -> list[Item]:
+        notes = dict.fromkeys(note for i in ids for note in self._state.links.notes(i))
+        held = [self._state.items[note] for note in notes if note in self._state.items]
+        return sorted(held, key=lambda item: (-item.created, item.id))
+
+    def _known(self, ids: Iterable[str]) -> list[str]:
+        return sorted(i for i in ids if i in self._state.items or i in self._state.archived)
+
+    def _read(self, ids: Iterable[str]) -> list[Item]:
+        """Items by id in the order asked, archived ones read from the log; unknown left out."""
+        wanted = list(ids)
+        cold = {self._state.sequences[i][-1]: i for i in wanted if i in self._state.archived}
+        found: dict[str, Item] = {}
+        if cold:
+            newest = max(cold)
+            for sequence, payload in self._log.read(min(cold) - 1):
+                if sequence in cold:
+                    found[cold[sequence]] = item_from_fields(msgpack.unpackb(payload)[2])
+                if sequence >= newest:
+                    break
+        held = self._state.items
+        return [held[i] if i in held else found[i] for i in wanted if i in held or i in found]
+
+    # -- forgetting
+
+    def _drawn(self, turns: Collection[int]) -> list[str]:
+        """Ids of the items whose words come from these turns, with all that belongs to them."""
+        cold = [i for i, drawn in self._state.archived.items() if not turns_apart(drawn, turns)]
+        items = [*self._state.items.values(), *self._read(cold)]
+        drawn = [item.id for item in items if drawn_from(item, turns)]
+        return self._known(self._state.links.together(drawn))
+
+    def _forget_turns(self, turns: Collection[int]) -> int:
+        fresh = sorted(number for number in turns if number not in self._state.barred)
+        return self._forget(self._drawn(set(fresh)), fresh) if fresh else 0
 
     def _forget(self, ids: list[str], turns: Collection[int]) -> int:
+        """Forget items and bar turns. Items that outlive a turn of theirs stop naming it, and no
+        superseded record stays: it might hold the words of what was forgotten."""
         if not ids and not turns:
             return 0
-        erased = sorted(n for i in ids for n in self._state.sequences.get(i, []))
-        revision = self._state.revision + 1
-        # The mark first: a crash before the erase leaves records that replay already ignores.
-        self._log.append(itemlog.forgotten_record(revision, ids, turns))
-        if erased:
-            self._log.erase(erased)
-        itemlog.forget(self._state, revision, ids, list(turns))
-        self._state.revision = revision
+        barred = set(turns)
+        left = [i for i in self._state.archived if i not in set(ids)]
+        cold = [i for i in left if not turns_apart(self._state.archived[i], barred)]
+        survivors = [
+            without_turns(item, barred)
+            for item in (*self._state.items.values(), *self._read(cold))
+            if item.id not in set(ids) and not turns_apart(numbers_of(item.turns), barred)
+        ]
+        mark = self._state.revision + 1
+        # The mark first: a crash before the erase leaves records that replay drops.
+        records = [itemlog.forgotten_record(mark, ids, turns)]
+        batch, last = self._batch(survivors, mark + 1, -1, ())
+        records += batch if survivors else []
+        records += [itemlog.archived_record(last + 1, cold)] if cold else []
+        sequences = self._log.append_many(records)
+        erased = itemlog.forget(self._state, mark, ids, list(turns))
+        self._keep(survivors, mark + 1, sequences[1:])
+        self._state.revision = last if survivors else mark
+        if cold:
+            itemlog.archive(self._state, last + 1, cold)
+            self._state.revision = last + 1
         self._touched.difference_update(ids)
+        self._erase(erased)
         return len(ids)
+
+    def _forget_all(self, last: int) -> int:
+        revision = self._state.revision + 1
+        gone = len(self._state.items) + len(self._state.archived)
+        mark = self._log.append(itemlog.emptied_record(revision, last))
+        self._log.erase([n for n, _ in self._log.read() if n != mark])
+        itemlog.empty(self._state, revision, last)
+        self._state.revision = revision
+        self._touched.clear()
+        return gone
+
+    def _rewrite(self, items: Sequence[Item]) -> None:
+        """A crash came between the mark of a forgetting and the survivors' new form."""
+        above, floor = self._state.barred.above, self._state.barred.floor
+        barred = above | {n for item in items for n in numbers_of(item.turns) if n <= floor}
+        doomed = [item.id for item in items if drawn_from(item, barred)]
+        self._forget(self._known(self._state.links.together(doomed)), sorted(barred))
+
+    # -- the archive
 
     def _archive(self, ids: list[str]) -> int:
         if ids:
@@ -291,33 +296,49 @@ class StructuredMemory(Actor):
             self._touched.difference_update(ids)
         return len(ids)
 
-    def _everything(self) -> list[Item]:
-        return [*self._state.items.values(), *self._archived()]
+    def _restore(self, ids: Iterable[str], turns: set[int], at: float) -> tuple[str, ...]:
+        archived = self._state.archived
+        named = {i for i in ids if i in archived}
+        drawn = {i for i, numbers in archived.items() if not turns_apart(numbers, turns)}
+        items = [
+            replace(item, accesses=item.accesses + 1, last_access=max(item.last_access, at))
+            for item in self._read(sorted(named | drawn))
+            if item.id in named or not (item.replaced_by or item.kind is ItemKind.CHANGE)
+        ]
+        if items:
+            self._write(items)
+        return tuple(item.id for item in items)
 
-    def _archived(self) -> list[Item]:
-        if not self._state.archived:
-            return []
-        wanted = {self._state.sequences[i][-1] for i in self._state.archived}
-        records = (msgpack.unpackb(p) for n, p in self._log.read() if n in wanted)
-        return [item_from_fields(fields) for _, _, fields in records]
-
-    def _touch(self, ids: Iterable[str], at: float) -> int:
-        held = [self._state.items[i] for i in ids if i in self._state.items]
-        for item in held:
+    def _touch(self, ids: Collection[str], turns: set[str], at: float) -> int:
+        held = {i: self._state.items[i] for i in ids if i in self._state.items}
+        if turns:
+            for item in self._state.items.values():
+                if not (item.replaced_by or turns.isdisjoint(item.turns)):
+                    held[item.id] = item
+        for item in held.values():
             newest = max(item.last_access, at)
             touched = replace(item, accesses=item.accesses + 1, last_access=newest)
             self._state.items[item.id] = touched
             self._touched.add(item.id)
         return len(held)
 
+    # -- the log
+
+    def _erase(self, sequences: Iterable[int]) -> None:
+        """Erase these records and every superseded one."""
+        stale = [n for held in self._state.sequences.values() for n in held[:-1]]
+        doomed = sorted({*sequences, *stale})
+        if doomed:
+            self._log.erase(doomed)
+            for held in self._state.sequences.values():
+                del held[:-1]
+
     def _compact(self) -> None:
         """Erase superseded records once they outnumber the live ones."""
-        stale = [n for ns in self._state.sequences.values() for n in ns[:-1]]
+        stale = sum(len(held) - 1 for held in self._state.sequences.values())
         limit = max(COMPACT_FLOOR, STALE_RECORDS_PER_ITEM * len(self._state.sequences))
-        if len(stale) > limit:
-            self._log.erase(sorted(stale))
-            for sequences in self._state.sequences.values():
-                del sequences[:-1]
+        if stale > limit:
+            self._erase(())
 
     def _size(self) -> StructuredSize:
         return StructuredSize(
@@ -326,7 +347,13 @@ class StructuredMemory(Actor):
             revision=self._state.revision,
             through=self._state.through,
             log_records=len(self._log),
+            forgotten_turns=len(self._state.barred),
         )
+
+
+def turns_apart(drawn: Collection[int], turns: Collection[int]) -> bool:
+    """Whether an item's turns and these have none in common."""
+    return not any(number in turns for number in drawn)
 
 
 def _meets(item: Item, start: float, end: float) -> bool:
@@ -334,12 +361,3 @@ def _meets(item: Item, start: float, end: float) -> bool:
         return start <= item.created < end
     finish = item.ends if item.ends is not None else item.starts
     return item.starts < end and (finish > start or item.starts >= start)
-
-
-def _drawn_from(item: Item, sequences: set[int]) -> bool:
-    """Whether an item's words come from one of these turns: any turn of an event or change, the
-    newest turn of a preference or entity (its wording is always the newest one's)."""
-    turns = [turn_sequence(identifier) for identifier in item.turns]
-    if item.kind in (ItemKind.EVENT, ItemKind.CHANGE):
-        return any(turn in sequences for turn in turns)
-    return bool(turns) and (turns[-1] in sequences or all(turn in sequences for turn in turns))

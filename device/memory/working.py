@@ -1,43 +1,54 @@
 """The working layer: the last turns and a few values answered at once (002, working layer).
 
 Values (name, address, city …) live in the sealed log; the ring of recent turns lives in RAM only
-and is refilled from the raw layer at start. Eviction is mixed: values asked for often stay, task
-state fades a while after its last update, dialogue leaves by age.
+and is refilled from the raw layer at start. Eviction is mixed: values asked for often stay, the
+state of a task stays a while after the task ended, dialogue leaves by age and by number. Nothing
+depends on a turn staying here: consolidation reads the raw layer, so overflow loses nothing.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgpack
 
-from device.actors import Actor, Request
+from device.actors import Actor
 from device.language import attribute_asked, attribute_label, content_tokens, find_attributes
-from device.memory.raw import Forget
+from device.memory.coding import turn_sequence
+from device.memory.raw import Forget, ForgetAll
 from device.memory.records import Hit, Layer, Turn
+from device.memory.workingcalls import (
+    EndTask,
+    ForgetValue,
+    Lookup,
+    Note,
+    Remember,
+    Tasks,
+    Tidy,
+    Value,
+    Values,
+    WorkingSize,
+    WorkingStats,
+)
 from device.vault import SealedLog
 
-__all__ = [
-    "ForgetValue",
-    "Lookup",
-    "Note",
-    "Remember",
-    "Value",
-    "Values",
-    "WorkingMemory",
-    "WorkingSize",
-    "WorkingStats",
-]
+__all__ = ["WorkingMemory"]
 
 DEFAULT_CAPACITY = 64
 """Turns in the ring."""
+DIALOGUE_SECONDS = 7 * 86_400.0
+"""Age at which a turn leaves the ring even when nothing pushes it out."""
+SUMMARY_CHARACTERS = 400
+"""What the ring holds of one turn; the whole of it stays in the raw layer."""
 VALUES_LIMIT = 512
 """Key-value entries held at most."""
 TASK_PREFIX = "task:"
 TASK_DECAY_SECONDS = 3600.0
-"""How long a task's state stays after its last update."""
+"""How long a task's state stays after the task ended."""
+TASK_ABANDONED_SECONDS = 86_400.0
+"""A task without news for so long is taken to have ended with the last."""
 RECENT_HITS = 5
 """Turns of the ring one lookup returns at most."""
 MIN_OVERLAP = 0.34
@@ -47,69 +58,8 @@ STALE_RECORDS = 256
 SYSTEM_KIND = "system"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
-    """One remembered value; `source` is the id of the turn it came from."""
-
-    key: str
-    value: str
-    source: str
-    at: float
-    uses: int = 0
-
-
-@dataclass(frozen=True)
-class Remember(Request[None]):
-    """Keep a value under a key (`name`, `address`, `task:<id>` …); the newest `at` wins."""
-
-    key: str
-    value: str
-    source: str = ""
-    at: float = 0.0
-
-
-@dataclass(frozen=True)
-class Lookup(Request[list[Hit]]):
-    """Answer from the values and the recent turns; best first, empty when neither fits."""
-
-    query: str
-
-
-@dataclass(frozen=True)
-class Note(Request[None]):
-    """A turn was just kept: put it in the ring and remember the values the user stated in it."""
-
-    turn: Turn
-
-
-@dataclass(frozen=True)
-class ForgetValue(Request[bool]):
-    """Forget one value for good."""
-
-    key: str
-
-
-@dataclass(frozen=True)
-class Values(Request[list[Value]]):
-    """Every value held, by key: what a user lists."""
-
-
-@dataclass(frozen=True)
-class WorkingSize:
-    """Sizes of the working layer."""
-
-    turns: int
-    values: int
-    capacity: int
-
-
-@dataclass(frozen=True)
-class WorkingStats(Request[WorkingSize]):
-    """How much the working layer holds."""
-
-
 class WorkingMemory(Actor):
-    """Owner of the values' log. Answers the requests of this module and `raw.Forget`."""
+    """Owner of the values' log. Answers `workingcalls`, `raw.Forget` and `raw.ForgetAll`."""
 
     def __init__(self, log: SealedLog, capacity: int = DEFAULT_CAPACITY) -> None:
         self._log = log
@@ -117,6 +67,11 @@ class WorkingMemory(Actor):
         self._ring: deque[tuple[Turn, frozenset[str]]] = deque()
         self._values: dict[str, Value] = {}
         self._sequences: dict[str, int] = {}
+        self._used: set[str] = set()
+        """Keys whose uses the log does not know yet."""
+        self._barred: set[str] = set()
+        """Turns forgotten meanwhile: a dream under way may still bring their values."""
+        self._floor = -1
 
     async def started(self) -> None:
         """Read the values back."""
@@ -130,14 +85,22 @@ class WorkingMemory(Actor):
         match message:
             case Remember(key, value, source, at):
                 self._remember(Value(key, value, source, at))
+            case EndTask(key, at):
+                return self._end_task(key, at)
             case Lookup(query):
                 return self._lookup(query)
             case Note(turn):
                 self._note(turn)
+            case Tidy(now):
+                self._tidy(now)
             case Forget(ids):
                 return self._forget_turns(frozenset(ids))
+            case ForgetAll(last):
+                return self._forget_all(last)
             case ForgetValue(key):
                 return self._drop([key]) > 0
+            case Tasks(now):
+                return self._tasks(now)
             case Values():
                 return [self._values[key] for key in sorted(self._values)]
             case WorkingStats():
@@ -146,21 +109,59 @@ class WorkingMemory(Actor):
                 raise TypeError(f"working memory cannot answer {type(message).__name__}")
         return None
 
+    # -- values
+
     def _remember(self, value: Value) -> None:
         held = self._values.get(value.key)
-        if held is not None and (held.value == value.value or held.at > value.at):
+        if self._is_barred(value.source) or (held is not None and not _newer(value, held)):
             return
-        record = msgpack.packb([value.key, value.value, value.source, value.at])
-        self._sequences[value.key] = self._log.append(record)
-        uses = held.uses if held is not None else 0
-        self._values[value.key] = replace(value, uses=uses)
+        self._keep(replace(value, uses=held.uses if held is not None else 0))
         self._fade(value.at)
         self._compact()
 
+    def _keep(self, *values: Value) -> None:
+        records = [bytes(msgpack.packb([*_fields(value)])) for value in values]
+        for value, sequence in zip(values, self._log.append_many(records), strict=True):
+            self._values[value.key] = value
+            self._sequences[value.key] = sequence
+            self._used.discard(value.key)
+
+    def _end_task(self, key: str, at: float) -> bool:
+        task = self._values.get(key)
+        if task is None or not key.startswith(TASK_PREFIX):
+            return False
+        self._keep(replace(task, ended=at))
+        return True
+
+    def _tasks(self, now: float) -> list[Value]:
+        tasks = [v for v in self._values.values() if v.key.startswith(TASK_PREFIX)]
+        lasting = [task for task in tasks if not _faded(task, now)]
+        return sorted(lasting, key=lambda task: (-task.at, task.key))
+
+    def _tidy(self, now: float) -> None:
+        while self._ring and now - self._ring[0][0].at > DIALOGUE_SECONDS:
+            self._ring.popleft()
+        self._fade(now)
+        if self._used:
+            self._keep(*(self._values[key] for key in sorted(self._used)))
+        self._compact()
+
+    def _fade(self, now: float) -> None:
+        """Mixed eviction: faded task state first, then the least used, then the oldest."""
+        faded = [v.key for v in self._values.values() if _faded(v, now)]
+        surplus = len(self._values) - len(faded) - VALUES_LIMIT
+        if surplus > 0:
+            rest = [v for v in self._values.values() if v.key not in set(faded)]
+            rest.sort(key=lambda v: (v.uses, v.at, v.key))
+            faded += [v.key for v in rest[:surplus]]
+        self._drop(faded)
+
+    # -- the ring
+
     def _note(self, turn: Turn) -> None:
-        if turn.kind == SYSTEM_KIND:
+        if turn.kind == SYSTEM_KIND or self._is_barred(turn.id):
             return
-        self._ring.append((turn, frozenset(content_tokens(turn.text))))
+        self._ring.append((_summary(turn), frozenset(content_tokens(turn.text))))
         while len(self._ring) > self._capacity:
             self._ring.popleft()
         for attribute in find_attributes(turn.text, turn.speaker):
@@ -172,6 +173,7 @@ class WorkingMemory(Actor):
         value = self._values.get(key) if key else None
         if value is not None:
             self._values[value.key] = replace(value, uses=value.uses + 1)
+            self._used.add(value.key)
             hits.append(_value_hit(value, query))
         return hits + self._recent(frozenset(content_tokens(query)))
 
@@ -188,21 +190,35 @@ class WorkingMemory(Actor):
             for score, _, turn in best[:RECENT_HITS]
         ]
 
-    def _fade(self, now: float) -> None:
-        """Mixed eviction: faded task state first, then the least used, then the oldest."""
-        faded = [v.key for v in self._values.values() if _faded(v, now)]
-        surplus = len(self._values) - len(faded) - VALUES_LIMIT
-        if surplus > 0:
-            rest = [v for v in self._values.values() if v.key not in set(faded)]
-            rest.sort(key=lambda v: (v.uses, v.at, v.key))
-            faded += [v.key for v in rest[:surplus]]
-        self._drop(faded)
+    # -- forgetting
+
+    def _is_barred(self, source: str) -> bool:
+        number = turn_sequence(source)
+        return number is not None and (number <= self._floor or source in self._barred)
 
     def _forget_turns(self, ids: frozenset[str]) -> int:
+        self._barred.update(ids)
         before = len(self._ring)
         self._ring = deque((turn, tokens) for turn, tokens in self._ring if turn.id not in ids)
-        keys = [v.key for v in self._values.values() if v.source in ids]
-        return before - len(self._ring) + self._drop(keys)
+        keys = {v.key for v in self._values.values() if v.source in ids}
+        doomed = []
+        for sequence, payload in self._log.read():
+            value = Value(*msgpack.unpackb(payload))
+            # An older record of a value that stays may still hold what a forgotten turn said.
+            if value.key in keys or value.source in ids:
+                doomed.append(sequence)
+        if doomed:
+            self._log.erase(doomed)
+        self._let_go(keys)
+        return before - len(self._ring) + len(keys)
+
+    def _forget_all(self, last: int) -> int:
+        self._floor = max(self._floor, last)
+        gone = len(self._ring) + len(self._values)
+        self._log.erase([sequence for sequence, _ in self._log.read()])
+        self._ring.clear()
+        self._let_go(list(self._values))
+        return gone
 
     def _drop(self, keys: Iterable[str]) -> int:
         """Erase values for good. Older records of a key go too, so none can come back."""
@@ -212,9 +228,13 @@ class WorkingMemory(Actor):
         gone = set(dropped)
         records = ((n, msgpack.unpackb(payload)) for n, payload in self._log.read())
         self._log.erase(sorted(n for n, fields in records if fields[0] in gone))
-        for key in dropped:
-            del self._values[key], self._sequences[key]
+        self._let_go(dropped)
         return len(dropped)
+
+    def _let_go(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            del self._values[key], self._sequences[key]
+            self._used.discard(key)
 
     def _compact(self) -> None:
         if len(self._log) - len(self._values) > STALE_RECORDS:
@@ -222,8 +242,29 @@ class WorkingMemory(Actor):
             self._log.erase(sorted(n for n, _ in self._log.read() if n not in live))
 
 
+def _newer(value: Value, held: Value) -> bool:
+    """Whether `value` tells something `held` does not; said again, it moves to the newer turn."""
+    if held.at > value.at:
+        return False
+    return value.value != held.value or (value.at > held.at and value.source != held.source)
+
+
+def _fields(value: Value) -> tuple[object, ...]:
+    return value.key, value.value, value.source, value.at, value.uses, value.ended
+
+
+def _summary(turn: Turn) -> Turn:
+    if len(turn.text) <= SUMMARY_CHARACTERS:
+        return turn
+    return replace(turn, text=turn.text[: SUMMARY_CHARACTERS - 1].rstrip() + "…")
+
+
 def _faded(value: Value, now: float) -> bool:
-    return value.key.startswith(TASK_PREFIX) and now - value.at > TASK_DECAY_SECONDS
+    if not value.key.startswith(TASK_PREFIX):
+        return False
+    if value.ended is not None:
+        return now - value.ended > TASK_DECAY_SECONDS
+    return now - value.at > TASK_ABANDONED_SECONDS + TASK_DECAY_SECONDS
 
 
 def _value_hit(value: Value, query: str) -> Hit:

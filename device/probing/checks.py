@@ -29,6 +29,7 @@ class _Seen:
     items: Sequence[Item]
     archived: Sequence[Item]
     values: dict[str, str]
+    recent: Sequence[Hit]
 
     @property
     def top(self) -> tuple[Hit, ...]:
@@ -50,6 +51,7 @@ async def wrong(stage: Stage, dialogue: Dialogue, probe: Probe) -> str:
         items=await stage.items(),
         archived=await stage.archived() if probe.archived else (),
         values=await stage.values() if probe.values or probe.no_values else {},
+        recent=await stage.recent(probe.ask) if probe.ring or probe.not_ring else (),
     )
     return next((reason for check in _CHECKS for reason in check(seen)), "")
 
@@ -76,7 +78,8 @@ def _found(seen: _Seen, hits: list[Hit], what: str) -> Iterator[str]:
 
 def _leaves(seen: _Seen) -> Iterator[str]:
     for number, turn in _turns(seen, seen.probe.leaves):
-        if any(turn in (hit.id, *hit.turns) for hit in seen.answer.hits):
+        told = (*seen.answer.hits, *seen.answer.changes)
+        if any(turn in (hit.id, *hit.turns) for hit in told):
             yield f"turn {number} is behind an answer and must not be"
 
 
@@ -128,6 +131,13 @@ def _searched(seen: _Seen) -> Iterator[str]:
     layers = {layer for layer in Layer if seen.answer.weights.get(layer, 0.0) >= FLOOR}
     if layers != set(seen.probe.searched):
         yield f"searched {', '.join(sorted(layers))}"
+
+
+def _changes(seen: _Seen) -> Iterator[str]:
+    told = (*seen.answer.hits, *seen.answer.changes)
+    for words in seen.probe.changes:
+        if not any(_has(hit.text, words) for hit in told):
+            yield f"no change record {words!r} comes along"
 
 
 def _rounds(seen: _Seen) -> Iterator[str]:
@@ -203,6 +213,16 @@ def _values(seen: _Seen) -> Iterator[str]:
             yield f"{key} is {seen.values[key]!r} and must not be held"
 
 
+def _ring(seen: _Seen) -> Iterator[str]:
+    held = {turn for hit in seen.recent for turn in hit.turns}
+    for number, turn in _turns(seen, seen.probe.ring):
+        if turn not in held:
+            yield f"the working layer does not answer with turn {number}"
+    for number, turn in _turns(seen, seen.probe.not_ring):
+        if turn in held:
+            yield f"the working layer still answers with turn {number}"
+
+
 _CHECKS: tuple[Callable[[_Seen], Iterator[str]], ...] = (
     _finds,
     _says,
@@ -214,12 +234,14 @@ _CHECKS: tuple[Callable[[_Seen], Iterator[str]], ...] = (
     _empty,
     _decided,
     _searched,
+    _changes,
     _rounds,
     _missing,
     _items,
     _no_items,
     _archived,
     _values,
+    _ring,
 )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from device.actors import checkpoint
 from device.probing.checks import wrong
 from device.probing.schema import Dialogue, Probe, Suite
-from device.probing.stage import stage
+from device.probing.stage import Stage, stage
 from device.sync.adoption import Models
 
 __all__ = ["Report", "Result", "play", "run"]
@@ -71,9 +71,7 @@ async def play(suite: Suite, models: Models) -> AsyncIterator[Result]:
     for dialogue in suite.dialogues:
         async with stage(dialogue, models) as played:
             for probe in _by_time(dialogue):
-                await played.play_until(dialogue.asked_at(probe))
-                reason = await wrong(played, dialogue, probe)
-                yield _result(dialogue, probe, reason)
+                yield _result(dialogue, probe, await _ask(played, dialogue, probe))
                 await checkpoint()
 
 
@@ -81,6 +79,15 @@ async def run(suite: Suite, models: Models) -> Report:
     """The whole suite at once."""
     async with aclosing(play(suite, models)) as results:
         return Report(tuple([result async for result in results]))
+
+
+async def _ask(played: Stage, dialogue: Dialogue, probe: Probe) -> str:
+    """Why `probe` fails now. A phone that breaks at it fails it too, and the suite goes on."""
+    try:
+        await played.play_until(dialogue.asked_at(probe))
+        return await wrong(played, dialogue, probe)
+    except Exception as error:
+        return f"the phone broke: {type(error).__name__}: {error}"
 
 
 def _by_time(dialogue: Dialogue) -> Iterable[Probe]:

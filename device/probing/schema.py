@@ -22,9 +22,11 @@ from device.actors import DomainError
 from device.memory.records import EventState, ItemKind, Layer
 
 __all__ = [
+    "Chatter",
     "Dialogue",
     "Dream",
     "Forget",
+    "ForgetWords",
     "ItemCheck",
     "Language",
     "MemoryKind",
@@ -36,6 +38,7 @@ __all__ = [
     "Suite",
     "SuiteInvalid",
     "Task",
+    "TaskEnded",
     "Use",
     "load_suite",
 ]
@@ -108,6 +111,12 @@ class Say(_Timed):
     kind: Literal["dialogue", "operation", "system"] = "dialogue"
 
 
+class Chatter(_Timed):
+    """So many turns of talk about nothing; they have no number."""
+
+    chatter: int = Field(ge=1)
+
+
 class Dream(_Timed):
     """The phone dreams: consolidates, expires, forgets."""
 
@@ -118,6 +127,12 @@ class Forget(_Timed):
     """The user erases these turns and all that was drawn from them."""
 
     forget: tuple[int, ...]
+
+
+class ForgetWords(_Timed):
+    """The user erases everything that holds these words."""
+
+    forget_words: str
 
 
 class Use(_Timed):
@@ -134,6 +149,12 @@ class Task(_Timed):
     state: str
 
 
+class TaskEnded(_Timed):
+    """The task is over."""
+
+    ended: str
+
+
 class Restart(_Timed):
     """The phone is closed and opened again."""
 
@@ -145,7 +166,10 @@ def _as_say(step: object) -> object:
     return {"say": step} if isinstance(step, str) else step
 
 
-Step = Annotated[Say | Dream | Forget | Use | Task | Restart, BeforeValidator(_as_say)]
+Step = Annotated[
+    Say | Chatter | Dream | Forget | ForgetWords | Use | Task | TaskEnded | Restart,
+    BeforeValidator(_as_say),
+]
 
 
 class ItemCheck(_Part):
@@ -212,6 +236,8 @@ class Probe(_Part):
     """Who must have routed; `model` is met by the fallback where no router is given."""
     searched: tuple[Layer, ...] | None = None
     """Exactly the layers at or over the floor."""
+    changes: tuple[str, ...] = ()
+    """Words of change records that must come along with the answer."""
     rounds: int | None = None
     missing: tuple[str, ...] | None = None
 
@@ -223,6 +249,10 @@ class Probe(_Part):
     values: dict[str, str] = {}
     """Working values, by key."""
     no_values: tuple[str, ...] = ()
+    ring: tuple[int, ...] = ()
+    """Turns that the working layer by itself must answer with."""
+    not_ring: tuple[int, ...] = ()
+    """Turns that it must not."""
 
     known: str = ""
     """Why the phone fails it today. It still counts as failed."""
@@ -241,7 +271,7 @@ class Probe(_Part):
         """Every turn number it mentions."""
         named = (self.finds, self.leaves, self.retired, self.folds, self.apart, self.archived)
         items = (item.turns or () for item in self.items)
-        return {turn for turns in (*named, *items) for turn in turns}
+        return {turn for turns in (*named, self.ring, self.not_ring, *items) for turn in turns}
 
 
 class Dialogue(_Part):

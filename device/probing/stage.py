@@ -15,18 +15,21 @@ from functools import cache
 import numpy as np
 
 from device.conditions import ScriptedConditions
-from device.memory import ListArchived, Remember, Values
-from device.memory.records import Answer, Item, Layer, Turn
+from device.memory import EndTask, Lookup, Remember
+from device.memory.records import Answer, Hit, Item, Layer, Turn, TurnDraft
 from device.phone import Machine, Phone
 from device.probing.schema import (
+    Chatter,
     Dialogue,
     Dream,
     Forget,
+    ForgetWords,
     Restart,
     RouterKind,
     Say,
     Step,
     Task,
+    TaskEnded,
     Use,
 )
 from device.recall.router import FLOOR
@@ -38,6 +41,7 @@ from protocol.params import Parameters
 
 __all__ = ["Stage", "stage"]
 
+CHATTER = ("嗯", "ok", "哈哈", "sure", "好吧", "right")
 KEY = b"a key that protects nothing real"
 SEARCHED, SKIPPED = 0.9, FLOOR / 2
 """Outputs of a router made for one layer."""
@@ -139,11 +143,15 @@ class Stage:
 
     async def archived(self) -> list[Item]:
         """What lies in its cold archive."""
-        return await self.phone._structured.ask(ListArchived())
+        return await self.phone.archived()
 
     async def values(self) -> dict[str, str]:
         """Its working values, by key."""
-        return {value.key: value.value for value in await self.phone._working.ask(Values())}
+        return {value.key: value.value for value in await self.phone.values()}
+
+    async def recent(self, query: str) -> list[Hit]:
+        """What the working layer by itself answers."""
+        return await self.phone._working.ask(Lookup(query))
 
     def ids(self, numbers: tuple[int, ...]) -> tuple[str, ...]:
         """Ids of turns by their number in the script; one not said yet has none."""
@@ -154,10 +162,16 @@ class Stage:
             case Say():
                 turn = await self._say(step)
                 self.turns.append(turn.id)
+            case Chatter(chatter=count):
+                now = self._clock.now()
+                drafts = [TurnDraft(now, "user", CHATTER[n % len(CHATTER)]) for n in range(count)]
+                await self.phone.record_many(drafts)
             case Dream():
                 await self.phone.dream()
             case Forget(forget=numbers):
                 await self.phone.forget(self.ids(numbers))
+            case ForgetWords(forget_words=words):
+                await self.phone.forget_query(words)
             case Use(use=query, helped=number):
                 answer = await self.phone.recall(query)
                 (turn_id,) = self.ids((number,))
@@ -166,6 +180,8 @@ class Stage:
             case Task(task=name, state=state):
                 now = self._clock.now()
                 await self.phone._working.ask(Remember(f"task:{name}", state, "", now))
+            case TaskEnded(ended=name):
+                await self.phone._working.ask(EndTask(f"task:{name}", self._clock.now()))
             case Restart():
                 await self.close()
                 await self.open()

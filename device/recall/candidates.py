@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import log1p
 
 from device.memory.records import Hit, Item, Layer, Turn
 
-__all__ = ["Candidate", "from_hit", "from_item", "from_turn", "merge"]
+__all__ = ["Candidate", "from_hit", "from_item", "from_turn", "merge", "ranked"]
 
+USED, USED_MOST = 0.05, 0.2
+"""Extra share for every e-fold of the times that an item helped an answer, and the most of it."""
 REPEATED_SHARE = 0.8
 """Length of an item's text against its turn's from which the turn says nothing more."""
 
@@ -29,12 +33,13 @@ class Candidate:
 
 def from_turn(turn: Turn, score: float, relevance: float) -> Candidate:
     """A raw turn as a candidate; it is its own provenance."""
-    hit = Hit(turn.id, Layer.RAW, turn.text, turn.at, score, (turn.id,), turn.source)
+    hit = Hit(turn.id, Layer.RAW, turn.text, turn.at, score, (turn.id,), turn.source, turn.speaker)
     return Candidate(hit, relevance, speaker=turn.speaker)
 
 
 def from_item(item: Item, score: float, relevance: float) -> Candidate:
     """A structured item as a candidate, with the turns it was drawn from."""
+    score *= 1.0 + min(USED * log1p(item.accesses), USED_MOST)
     hit = Hit(item.id, Layer.STRUCTURED, item.text, item.updated, score, item.turns)
     return Candidate(hit, relevance, item=item)
 
@@ -49,7 +54,6 @@ def merge(candidates: list[Candidate]) -> list[Candidate]:
 
     The same memory found twice keeps its best score. A turn that an item repeats gives its score
     to the item, which also knows the absolute time and the state, and leaves its place to others.
-    Ties are broken by newer first, then by id, so that the order is always the same.
     """
     best: dict[str, Candidate] = {}
     for candidate in candidates:
@@ -59,7 +63,12 @@ def merge(candidates: list[Candidate]) -> list[Candidate]:
     for candidate in list(best.values()):
         for turn in _repeated_turns(candidate, best):
             best[candidate.hit.id] = _raised(best[candidate.hit.id], best.pop(turn))
-    return sorted(best.values(), key=lambda c: (-c.hit.score, -c.hit.at, c.hit.id))
+    return ranked(best.values())
+
+
+def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Best first; ties by newer first, then by id, so that the order is always the same."""
+    return sorted(candidates, key=lambda c: (-c.hit.score, -c.hit.at, c.hit.id))
 
 
 def _repeated_turns(candidate: Candidate, found: dict[str, Candidate]) -> list[str]:

@@ -1,23 +1,21 @@
 """Is what was found enough? The evaluation step of agentic recall (002).
 
-Three questions about the first retrieval: is any hit relevant, which of time, place and person the
-query asks for does no relevant hit carry, and do two hits contradict each other. Any of the three
-leads to one clarifying retrieval in the raw layer, never to more.
+Three questions about a retrieval: is any hit relevant; which of what the query needs (a time, a
+place, a person, a number, a reason, a name, an attribute of the user) does no relevant hit tell; do
+two hits contradict each other. Any of the three leads to a clarifying retrieval in the raw layer.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from device.language import content_tokens
-from device.language.entities import find_people, find_place
 from device.memory.records import EventState, Item, ItemKind
-from device.recall.candidates import Candidate
-from protocol.models import lexicon
+from device.recall.candidates import Candidate, ranked
+from device.recall.relevance import CARRIERS, Question, cross_score
 
-__all__ = ["Assessment", "aspects_asked", "assess", "carries", "conflicting"]
+__all__ = ["VALUE_PREFIX", "Assessment", "assess", "carries", "conflicting", "judged", "tells"]
 
 USEFUL = 0.34
 """Share of the query's information that a relevant hit carries at least."""
@@ -25,20 +23,14 @@ JUDGED = 5
 """Hits looked at: an answer that stands lower does not answer."""
 LEANED_ON = 3
 """Relevant hits that make an answer stand on more than one leg."""
+COMPLETE = 0.9
+"""Share of the query's information from which one hit that also tells what is needed is enough."""
 VALUE_PREFIX = "value:"
 """Ids of the working layer's key-value answers."""
 SAME_EVENT = 0.5
 """Overlap of two events' words from which different days are a contradiction."""
 SAME_DAY_SECONDS = 86_400.0
 CLEAR_SENTIMENT = 0.2
-
-_ASKED = {
-    "time": lexicon.WHEN_ASKED,
-    "place": lexicon.WHERE_ASKED,
-    "person": lexicon.PERSON_ASKED,
-}
-_NAME = re.compile(r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+")
-"""A capitalised word inside an English sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +40,11 @@ class Assessment:
     useful: bool
     """At least one hit is relevant."""
     missing: tuple[str, ...]
-    """Aspects asked for that no relevant hit carries: ``time``, ``place``, ``person``."""
+    """What the query needs and no relevant hit tells."""
     conflicts: tuple[tuple[str, str], ...]
     """Pairs of ids that contradict each other, the newer first."""
     thin: bool = False
-    """Too few relevant hits to lean on, and none of them a value known for certain."""
+    """Too few relevant hits to lean on, and none of them that says it all."""
 
     @property
     def enough(self) -> bool:
@@ -60,36 +52,45 @@ class Assessment:
         return self.useful and not (self.thin or self.missing or self.conflicts)
 
 
-def aspects_asked(query: str) -> tuple[str, ...]:
-    """Which of time, place and person the query asks for."""
-    folded = query.casefold()
-    return tuple(aspect for aspect, pattern in _ASKED.items() if pattern.search(folded))
+def judged(question: Question, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates read side by side with the query, best first."""
+    return ranked(_read(question, candidate) for candidate in candidates)
 
 
-def assess(query: str, candidates: Sequence[Candidate]) -> Assessment:
+def assess(question: Question, candidates: Sequence[Candidate]) -> Assessment:
     """Judge the best few candidates (best first) against the query."""
     relevant = [c for c in candidates[:JUDGED] if c.relevance >= USEFUL]
     missing = tuple(
         aspect
-        for aspect in aspects_asked(query)
-        if not any(carries(candidate, aspect) for candidate in relevant)
+        for aspect in question.needs
+        if not any(carries(candidate, aspect, question) for candidate in relevant)
     )
     items = [c.item for c in relevant if c.item is not None]
-    certain = any(c.hit.id.startswith(VALUE_PREFIX) for c in relevant)
-    thin = len(relevant) < LEANED_ON and not certain
+    complete = any(_is_value(c) or c.relevance >= COMPLETE for c in relevant)
+    thin = len(relevant) < LEANED_ON and not complete
     return Assessment(bool(relevant), missing, conflicting(items), thin)
 
 
-def carries(candidate: Candidate, aspect: str) -> bool:
-    """Whether a memory tells a time, a place or a person."""
-    return _CARRIERS[aspect](candidate)
+def tells(question: Question, candidate: Candidate) -> tuple[str, ...]:
+    """Which of what the query needs this memory tells."""
+    return tuple(aspect for aspect in question.needs if carries(candidate, aspect, question))
+
+
+def carries(candidate: Candidate, aspect: str, question: Question) -> bool:
+    """Whether a memory tells an aspect: in its fields when it has them, else in its words."""
+    if aspect == "attribute":
+        item = candidate.item
+        if item is not None and item.kind is ItemKind.ENTITY:
+            return item.action == question.attribute
+        return _is_value(candidate)
+    return aspect in _known(candidate) or CARRIERS[aspect](candidate.hit.text)
 
 
 def conflicting(items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
     """Pairs of active items that cannot both hold, the newer id first.
 
     Two events alike in action, object and people on different days; two preferences for the same
-    thing with opposite feeling.
+    thing with opposite feeling; two values of one attribute.
     """
     pairs = []
     standing = [item for item in items if item.state is EventState.ACTIVE and not item.replaced_by]
@@ -102,30 +103,29 @@ def conflicting(items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _tells_time(candidate: Candidate) -> bool:
+def _read(question: Question, candidate: Candidate) -> Candidate:
+    """The candidate with the cross-scorer's word in its score; a known value needs none."""
+    if _is_value(candidate):
+        return candidate
+    item, speaker = candidate.item, candidate.speaker
+    if item is not None and not speaker:
+        speaker = item.subject if item.kind is not ItemKind.CHANGE else ""
+    hit = candidate.hit
+    factor = cross_score(question, hit.text, speaker, _known(candidate))
+    return replace(candidate, hit=replace(hit, score=hit.score * factor))
+
+
+def _is_value(candidate: Candidate) -> bool:
+    return candidate.hit.id.startswith(VALUE_PREFIX)
+
+
+def _known(candidate: Candidate) -> frozenset[str]:
+    """The aspects that a structured memory has as fields."""
     item = candidate.item
-    if item is not None and item.starts is not None:
-        return True
-    return bool(lexicon.TIME.search(candidate.hit.text.casefold()))
-
-
-def _tells_place(candidate: Candidate) -> bool:
-    item = candidate.item
-    return bool(item is not None and item.place) or bool(find_place(candidate.hit.text))
-
-
-def _tells_person(candidate: Candidate) -> bool:
-    item = candidate.item
-    if item is not None and item.people:
-        return True
-    return bool(find_people(candidate.hit.text) or _NAME.search(candidate.hit.text))
-
-
-_CARRIERS: dict[str, Callable[[Candidate], bool]] = {
-    "time": _tells_time,
-    "place": _tells_place,
-    "person": _tells_person,
-}
+    if item is None:
+        return frozenset()
+    fields = {"time": item.starts is not None, "place": item.place, "person": item.people}
+    return frozenset(aspect for aspect, value in fields.items() if value)
 
 
 def _events_clash(first: Item, second: Item) -> bool:
@@ -142,9 +142,15 @@ def _preferences_clash(first: Item, second: Item) -> bool:
     return same and opposite and clear
 
 
+def _values_clash(first: Item, second: Item) -> bool:
+    same = (first.subject, first.action) == (second.subject, second.action)
+    return same and first.object != second.object
+
+
 _CONTRADICTS: dict[ItemKind, Callable[[Item, Item], bool]] = {
     ItemKind.EVENT: _events_clash,
     ItemKind.PREFERENCE: _preferences_clash,
+    ItemKind.ENTITY: _values_clash,
 }
 
 

@@ -20,12 +20,13 @@ from device.memory import (
     TurnsAfter,
     TurnsByIds,
 )
-from device.memory.records import EventState, Item, ItemKind, Turn
+from device.memory.confidence import VOLUNTEERED
+from device.memory.records import AGENT_KINDS, EventState, Item, ItemKind, Turn
 from device.recall.analysis import terms
 from device.recall.candidates import Candidate, from_item, from_turn
-from device.recall.index import Entry, LayerIndex, Match, Ranking
+from device.recall.index import EPISODE_GAP_SECONDS, Entry, LayerIndex, Match, Ranking
 from device.recall.relevance import only_asks
-from protocol.models import EMBEDDING
+from protocol.models import EMBEDDING, lexicon
 
 __all__ = ["RawLayer", "Seek", "StructuredLayer"]
 
@@ -45,6 +46,22 @@ class Seek:
     text: str
     spans: tuple[tuple[float, float], ...] = ()
     past: bool = False
+    preferences: bool = False
+    """It asks for preferences, so that ones not sure enough to volunteer may answer too."""
+    changes: bool = False
+    """It asks what was changed, so that change records may answer and not only stand beside."""
+
+    @classmethod
+    def of(cls, query: str, spans: tuple[tuple[float, float], ...], now: float) -> Seek:
+        """A query asked at `now`; `spans` are the times it names."""
+        folded = query.casefold()
+        return cls(
+            query,
+            spans,
+            past=any(start < now for start, _ in spans),
+            preferences=bool(lexicon.PREFERENCE.search(folded) or lexicon.HABIT.search(folded)),
+            changes=bool(lexicon.CHANGE.search(folded)),
+        )
 
 
 class RawLayer:
@@ -73,6 +90,18 @@ class RawLayer:
             if match.number in by_number
         ]
 
+    async def around(self, ids: Sequence[str], reach: int) -> list[Turn]:
+        """The turns up to `reach` places from these ones, in the same conversation, by sequence."""
+        centres = await self._actor.ask(TurnsByIds(list(ids)))
+        near = {n for turn in centres for n in _places(turn.sequence, reach)}
+        near -= {turn.sequence for turn in centres}
+        turns = await self._actor.ask(TurnsByIds([f"{RAW_PREFIX}{n}" for n in sorted(near)]))
+        return [
+            turn
+            for turn in turns
+            if turn.kind != SYSTEM_KIND and any(_together(turn, centre) for centre in centres)
+        ]
+
     async def catch_up(self) -> None:
         """Index what was recorded since the last time and drop what was forgotten."""
         async with self._lock:
@@ -95,6 +124,10 @@ class RawLayer:
         """Drop these turns from the index; returns how many were there."""
         return self._index.remove(_numbers(ids, RAW_PREFIX))
 
+    def tidy(self, *, every: bool) -> bool:
+        """Clear the index's tombstones away, all or only when there are many; whether it did."""
+        return self._index.tidy(every=every)
+
 
 class StructuredLayer:
     """Ranks items. Cancelled and replaced ones are not recalled; past events only when asked."""
@@ -104,6 +137,7 @@ class StructuredLayer:
         self._index = LayerIndex(
             terms, dimension=EMBEDDING, ranking=replace(Ranking(), neighbours=(), episode=0.0)
         )
+        self._changes = ChangeMap()
         self._revision = 0
         self._lock = asyncio.Lock()
 
@@ -115,7 +149,14 @@ class StructuredLayer:
         await self.catch_up()
         found = self._index.search(seek.text, k, spans=seek.spans, ask_past=seek.past)
         items = await self._actor.ask(ItemsByIds([f"{ITEM_PREFIX}{m.number}" for m in found]))
-        return _pair(found, items)
+        return _pair(found, [item for item in items if _offered(item, seek)])
+
+    async def changes(self, turns: Iterable[str], most: int) -> list[Item]:
+        """Records of how what was said in these turns changed since, newest first."""
+        await self.catch_up()
+        ids = self._changes.about(turns)
+        items = await self._actor.ask(ItemsByIds(ids)) if ids else []
+        return sorted(items, key=lambda item: (-item.created, item.id))[:most]
 
     async def catch_up(self) -> None:
         """Take in every change since the revision reached last."""
@@ -124,6 +165,7 @@ class StructuredLayer:
             while self._revision < newest:
                 items, gone, reached = await self._actor.ask(ItemsAfter(self._revision, CATCH_UP))
                 self.forget([*gone, *(item.id for item in items)])
+                self._changes.put(items)
                 self._index.add([_item_entry(item) for item in items if _recallable(item)])
                 if reached == self._revision:
                     break
@@ -131,7 +173,60 @@ class StructuredLayer:
 
     def forget(self, ids: Iterable[str]) -> int:
         """Drop these items from the index; returns how many were there."""
+        ids = list(ids)
+        self._changes.drop(ids)
         return self._index.remove(_numbers(ids, ITEM_PREFIX))
+
+    def tidy(self, *, every: bool) -> bool:
+        """Clear the index's tombstones away, all or only when there are many; whether it did."""
+        return self._index.tidy(every=every)
+
+
+class ChangeMap:
+    """Which change records concern which turns: numbers only."""
+
+    def __init__(self) -> None:
+        self._by_turn: dict[str, list[str]] = {}
+        self._turns: dict[str, tuple[str, ...]] = {}
+
+    def put(self, items: Iterable[Item]) -> None:
+        """Take in what is new; anything but change records is passed over."""
+        for item in items:
+            if item.kind is ItemKind.CHANGE:
+                self._turns[item.id] = item.turns
+                for turn in item.turns:
+                    self._by_turn.setdefault(turn, []).append(item.id)
+
+    def drop(self, ids: Iterable[str]) -> None:
+        """Forget these records."""
+        for identifier in ids:
+            for turn in self._turns.pop(identifier, ()):
+                self._by_turn[turn].remove(identifier)
+                if not self._by_turn[turn]:
+                    del self._by_turn[turn]
+
+    def about(self, turns: Iterable[str]) -> list[str]:
+        """Ids of the records about these turns, each once, in the order of the turns."""
+        return list(dict.fromkeys(i for turn in turns for i in self._by_turn.get(turn, ())))
+
+
+def _offered(item: Item, seek: Seek) -> bool:
+    """Whether an item may answer: an unsure preference is never volunteered, and a change record is
+    context unless changes are asked for."""
+    if item.kind is ItemKind.PREFERENCE:
+        return seek.preferences or item.confidence >= VOLUNTEERED
+    return item.kind is not ItemKind.CHANGE or seek.changes
+
+
+def _places(centre: int, reach: int) -> range:
+    return range(max(centre - reach, 0), centre + reach + 1)
+
+
+def _together(turn: Turn, other: Turn) -> bool:
+    """Said in one conversation."""
+    if turn.session or other.session:
+        return turn.session == other.session
+    return abs(turn.at - other.at) <= EPISODE_GAP_SECONDS
 
 
 def _pair(found: Sequence[Match], items: Sequence[Item]) -> list[Candidate]:
@@ -162,7 +257,8 @@ def _item_entry(item: Item) -> Entry:
 
 
 def _recallable(item: Item) -> bool:
-    return item.state not in HIDDEN_STATES and not item.replaced_by
+    hidden = item.state in HIDDEN_STATES or item.kind in AGENT_KINDS
+    return not hidden and not item.replaced_by
 
 
 def _numbers(ids: Iterable[str], prefix: str) -> Collection[int]:

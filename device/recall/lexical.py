@@ -12,14 +12,14 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from device.recall.columns import Column
-from device.recall.postings import Found, Postings
+from device.recall.postings import Found, Postings, find, joined
 
 __all__ = ["LexicalIndex", "LexicalScores"]
 
@@ -29,8 +29,8 @@ LENGTH_WEIGHT = 0.4
 """BM25 b: chat turns are short, so length is discounted less than the usual 0.75."""
 TAIL_POSTINGS = 20_000
 """Postings scanned linearly before they become a sorted segment."""
-SEGMENT_POSTINGS = 250_000
-"""Postings over which a segment is not merged any further: a merge takes 30 bytes each."""
+SEGMENT_BYTES = 1 << 20
+"""Bytes of postings over which segments are not merged any further: it would take over 0.2 s."""
 MAX_COUNT = 255
 REMOVED = -1.0
 """Length of a removed document."""
@@ -46,26 +46,13 @@ class LexicalScores:
     coverage: NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
-    postings: Postings
-    size: int
-    """Postings in it."""
-
-    @classmethod
-    def of(
-        cls, terms: NDArray[np.uint32], slots: NDArray[np.int32], counts: NDArray[np.uint8]
-    ) -> _Segment:
-        return cls(Postings.of(terms, slots, counts), len(terms))
-
-
 class LexicalIndex:
     """Documents by slot (0, 1, … in order of adding); `keep` closes slots up."""
 
     def __init__(self, analyse: Analyser) -> None:
         self._analyse = analyse
         self._lengths = Column(np.float32)
-        self._segments: list[_Segment] = []
+        self._segments: list[Postings] = []
         self._removed = 0
         self._norms: NDArray[np.float32] | None = None
         self._clear_tail()
@@ -82,7 +69,7 @@ class LexicalIndex:
     def nbytes(self) -> int:
         """Bytes of postings and lengths held."""
         tail = len(self._tail_terms) * (4 + 4 + 1)
-        return sum(s.postings.nbytes for s in self._segments) + tail + 4 * len(self._lengths)
+        return sum(segment.nbytes for segment in self._segments) + tail + 4 * len(self._lengths)
 
     def add(self, texts: Sequence[str]) -> None:
         """Index texts as the next slots."""
@@ -116,15 +103,15 @@ class LexicalIndex:
         norms = self._length_norms()
         live = size - self._removed
         mass = 0.0
-        for term, repeats in wanted.items():
-            found = self._postings(_hashed(term))
-            frequency = sum(len(slots) for slots, _ in found)
-            idf = float(np.log1p((live - frequency + 0.5) / (frequency + 0.5)))
+        for (slots, counts), repeats in zip(self._found(wanted), wanted.values(), strict=True):
+            idf = float(np.log1p((live - len(slots) + 0.5) / (len(slots) + 0.5)))
             mass += idf
             weight = np.float32(idf * repeats * (SATURATION + 1))
-            for slots, counts in found:
+            if counts is None:
+                bm25[slots] += weight / (np.float32(1.0) + norms[slots])
+            else:
                 bm25[slots] += weight * counts / (counts + norms[slots])
-                matched[slots] += np.float32(idf)
+            matched[slots] += np.float32(idf)
         return LexicalScores(bm25, matched / np.float32(mass))
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
@@ -133,10 +120,10 @@ class LexicalIndex:
         renumbered = np.cumsum(mask, dtype=np.int32) - np.int32(1)
         kept = []
         for segment in self._segments:
-            terms, slots, counts = segment.postings.loose()
+            terms, slots, counts = segment.loose()
             live = mask[slots]
             if live.any():
-                kept.append(_Segment.of(terms[live], renumbered[slots[live]], counts[live]))
+                kept.append(Postings.of((terms[live], renumbered[slots[live]], counts[live])))
         self._segments = kept
         self._lengths.keep(mask)
         self._removed = int(np.count_nonzero(self._lengths.view < 0))
@@ -147,26 +134,19 @@ class LexicalIndex:
         self._seal_tail()
         parts = []
         for segment in self._segments:
-            if segment.postings.base >= last:
-                break
-            terms, slots, counts = segment.postings.loose()
-            here = slice(*np.searchsorted(slots, (first, last)))
-            parts.append((terms[here], slots[here] - np.int32(first), counts[here]))
+            terms, slots, counts = segment.loose()
+            here = (slots >= first) & (slots < last)
+            if here.any():
+                parts.append((terms[here], slots[here] - np.int32(first), counts[here]))
         lengths = self._lengths.view[first:last].copy()
-        if not any(len(terms) for terms, _, _ in parts):
-            return lengths, None
-        terms, slots, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return lengths, Postings.of(terms, slots, counts)
+        return lengths, Postings.of(joined(parts)) if parts else None
 
     def restore(self, lengths: NDArray[np.float32], postings: Postings | None) -> None:
         """Append what `extract` gave as the next slots."""
         self._seal_tail()
         first = len(self._lengths)
         if postings is not None:
-            moved = Postings(
-                postings.base + first, postings.terms, postings.starts, postings.data
-            )
-            self._segments.append(_Segment(moved, len(postings.data)))
+            self._segments.append(replace(postings, base=postings.base + first))
         self._lengths.extend(lengths)
         self._removed += int(np.count_nonzero(lengths < 0))
         self._norms = None
@@ -181,18 +161,27 @@ class LexicalIndex:
             self._norms = np.float32(SATURATION) * (np.float32(1 - LENGTH_WEIGHT) + share * lengths)
         return self._norms
 
-    def _postings(self, term: int) -> list[Found]:
-        found = [segment.postings.find(term) for segment in self._segments]
+    def _found(self, terms: Iterable[str]) -> list[Found]:
+        """Of each term the documents that hold it, removed ones left out."""
+        hashed = [_hashed(term) for term in terms]
+        found = find(self._segments, hashed)
         if self._tail_terms:
-            here = np.flatnonzero(np.frombuffer(self._tail_terms, np.uint32) == np.uint32(term))
-            counts = np.frombuffer(self._tail_counts, np.uint8)[here].astype(np.int32)
-            found.append((np.frombuffer(self._tail_slots, np.int32)[here], counts))
-        found = [pair for pair in found if len(pair[0])]
-        if not self._removed:
+            found = [self._with_tail(*pair) for pair in zip(found, hashed, strict=True)]
+        return [self._living(*pair) for pair in found] if self._removed else found
+
+    def _with_tail(self, found: Found, term: int) -> Found:
+        here = np.flatnonzero(np.frombuffer(self._tail_terms, np.uint32) == np.uint32(term))
+        if not len(here):
             return found
-        lengths = self._lengths.view
-        return [(slots[live], counts[live]) for slots, counts in found
-                if (live := lengths[slots] >= 0).any()]
+        slots, counts = found
+        fresh = np.frombuffer(self._tail_counts, np.uint8)[here].astype(np.intp)
+        sealed = np.ones(len(slots), np.intp) if counts is None else counts
+        slots = np.concatenate([slots, np.frombuffer(self._tail_slots, np.int32)[here]])
+        return slots, np.concatenate([sealed, fresh])
+
+    def _living(self, slots: NDArray[np.int32], counts: NDArray[np.intp] | None) -> Found:
+        live = self._lengths.view[slots] >= 0
+        return slots[live], None if counts is None else counts[live]
 
     def _clear_tail(self) -> None:
         self._tail_terms = array("I")
@@ -203,21 +192,19 @@ class LexicalIndex:
         """Turn the tail into a segment and merge while the last two are of like, small size."""
         if not self._tail_terms:
             return
-        parts = [
+        fresh = Postings.of(
             (
                 np.frombuffer(self._tail_terms, np.uint32),
                 np.frombuffer(self._tail_slots, np.int32),
                 np.frombuffer(self._tail_counts, np.uint8),
             )
-        ]
-        size = len(self._tail_terms)
-        while self._segments and self._segments[-1].size < 2 * size <= SEGMENT_POSTINGS:
-            older = self._segments.pop()
-            parts.insert(0, older.postings.loose())
-            size += older.size
-        terms, slots, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        self._segments.append(_Segment.of(terms, slots, counts))
+        )
         self._clear_tail()
+        parts, size = [fresh], len(fresh.data)
+        while self._segments and len(self._segments[-1].data) < 2 * size <= SEGMENT_BYTES:
+            parts.insert(0, self._segments.pop())
+            size += len(parts[0].data)
+        self._segments.append(Postings.merged(parts) if len(parts) > 1 else fresh)
 
 
 def _hashed(term: str) -> int:

@@ -9,21 +9,29 @@ query word in 20,000 meets another's postings.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Found", "Postings"]
+__all__ = ["Found", "Loose", "Postings", "find", "joined"]
 
-Found = tuple[NDArray[np.int32], NDArray[np.int32]]
-"""Slots, ascending, and how often each holds the term."""
+Found = tuple[NDArray[np.int32], NDArray[np.intp] | None]
+"""Slots, ascending, and how often each holds the term; None: once each."""
+Loose = tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint8]]
+"""Columns of term, slot and count (≥ 1), one posting a row."""
 
 CONTINUES = 0x80
 """Bit of a byte that is not the last of its gap."""
 BITS = 7
 LOW = 0x7F
-EMPTY: Found = (np.empty(0, np.int32), np.empty(0, np.int32))
+STEPS = (7, 14, 21, 28)
+"""Bits from which a gap needs one more byte."""
+MERGED_BYTES = 256 << 10
+"""Bytes of lists taken apart at a time while merging: each takes about 30 of scratch."""
+HASHES = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +39,25 @@ class Postings:
     """The lists of many terms, sorted by term; list i is ``data[starts[i]:starts[i + 1]]``."""
 
     base: int
-    """Slot from which the first gap of every list counts."""
+    """Slot from which the first gap of every list counts, as 1."""
     terms: NDArray[np.uint32]
     starts: NDArray[np.uint32]
     data: NDArray[np.uint8]
 
     @classmethod
-    def of(
-        cls, terms: NDArray[np.uint32], slots: NDArray[np.int32], counts: NDArray[np.uint8]
-    ) -> Postings:
-        """Compress loose postings, one (term, slot, count ≥ 1) each, slots ascending."""
-        base = int(slots[0])
-        order = np.argsort(terms, kind="stable")
-        terms, slots, counts = terms[order], slots[order], counts[order]
+    def of(cls, loose: Loose) -> Postings:
+        """Compress loose postings, at least one; the slots of each term ascend."""
+        return cls._based(int(loose[1].min()), loose)
+
+    @classmethod
+    def _based(cls, base: int, loose: Loose) -> Postings:
+        order = np.argsort(loose[0], kind="stable")
+        terms, slots, counts = (column[order] for column in loose)
         opens = np.ones(len(terms), np.bool_)
         np.not_equal(terms[1:], terms[:-1], out=opens[1:])
-        gaps = np.diff(slots, prepend=np.int32(0))
-        gaps[opens] = slots[opens] - (base - 1)
+        gaps = np.empty(len(slots), np.int32)
+        np.subtract(slots[1:], slots[:-1], out=gaps[1:])
+        gaps[opens] = slots[opens] - np.int32(base - 1)
         ends = np.cumsum(counts, dtype=np.int32)
         values = np.zeros(int(ends[-1]), np.int32)
         places = ends - counts
@@ -56,50 +66,96 @@ class Postings:
         starts = np.append(offsets[places[opens]], len(data)).astype(np.uint32)
         return cls(base, terms[opens], starts, data)
 
+    @classmethod
+    def merged(cls, parts: Sequence[Postings]) -> Postings:
+        """One of several whose slots follow each other, a range of terms at a time."""
+        base = min(part.base for part in parts)
+        steps = 1 + sum(len(part.data) for part in parts) // MERGED_BYTES
+        made: list[Postings] = []
+        for low, high in pairwise(np.linspace(0, HASHES, steps + 1).astype(np.int64)):
+            pieces = [part._between(low, high).loose() for part in parts]
+            loose = joined([piece for piece in pieces if len(piece[0])] or pieces[:1])
+            if len(loose[0]):
+                made.append(cls._based(base, loose))
+        sizes = np.cumsum([0, *(len(part.data) for part in made)]).astype(np.uint32)
+        starts = [part.starts[:-1] + size for part, size in zip(made, sizes[:-1], strict=True)]
+        return cls(
+            base,
+            np.concatenate([part.terms for part in made]),
+            np.concatenate([*starts, sizes[-1:]]),
+            np.concatenate([part.data for part in made]),
+        )
+
     @property
     def nbytes(self) -> int:
         """Bytes held."""
         return self.terms.nbytes + self.starts.nbytes + self.data.nbytes
 
-    def find(self, term: int) -> Found:
-        """The documents that hold the term; empty when none does."""
-        place = int(np.searchsorted(self.terms, np.uint32(term)))
-        if place == len(self.terms) or int(self.terms[place]) != term:
-            return EMPTY
-        deltas = _unpack(self.data[self.starts[place] : self.starts[place + 1]])
-        slots = np.cumsum(deltas, dtype=np.int32)
-        slots += self.base - 1
-        if deltas.all():
-            return slots, np.ones(len(slots), np.int32)
-        heads = np.flatnonzero(deltas)
-        counts = np.diff(heads, append=len(deltas)).astype(np.int32)
-        return slots[heads], counts
-
-    def loose(self) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint8]]:
-        """Back to one posting a row, in order of slot (stable by term within a slot)."""
+    def loose(self) -> Loose:
+        """Back to one posting a row, sorted by term, then slot."""
         deltas = _unpack(self.data)
         heads = np.flatnonzero(deltas)
         counts = np.diff(heads, append=len(deltas)).astype(np.uint8)
-        sizes = self._list_sizes(heads)
-        slots = np.cumsum(deltas[heads], dtype=np.int64)
+        lasts = np.flatnonzero(self.data < CONTINUES)[heads]
+        sizes = np.diff(np.searchsorted(lasts, self.starts))
+        sums = np.cumsum(deltas[heads], dtype=np.int64)
         firsts = np.cumsum(sizes) - sizes
-        before = slots[firsts] - deltas[heads[firsts]]
-        slots += np.repeat(self.base - 1 - before, sizes)
-        terms = np.repeat(self.terms, sizes)
-        order = np.argsort(slots, kind="stable")
-        return terms[order], slots[order].astype(np.int32), counts[order]
+        before = sums[firsts] - deltas[heads[firsts]]
+        sums += np.repeat(self.base - 1 - before, sizes)
+        return np.repeat(self.terms, sizes), sums.astype(np.int32), counts
 
-    def _list_sizes(self, heads: NDArray[np.intp]) -> NDArray[np.intp]:
-        """How many documents each list names; `heads` are the gaps that open a document."""
-        closing = np.flatnonzero(self.data < CONTINUES)[heads]
-        return np.diff(np.searchsorted(closing, self.starts))
+    def _between(self, low: np.int64, high: np.int64) -> Postings:
+        """The lists of the terms in [low, high)."""
+        first, last = np.searchsorted(self.terms, (low, high))
+        starts = self.starts[first : last + 1]
+        data = self.data[starts[0] : starts[-1]]
+        return Postings(self.base, self.terms[first:last], starts - starts[0], data)
+
+
+def joined(parts: Sequence[Loose]) -> Loose:
+    """The rows of all parts, in order."""
+    terms, slots, counts = zip(*parts, strict=True)
+    return np.concatenate(terms), np.concatenate(slots), np.concatenate(counts)
+
+
+def find(parts: Sequence[Postings], terms: Sequence[int]) -> list[Found]:
+    """Of each term the documents that hold it in any of `parts`, whose slots follow each other."""
+    wanted = np.array(terms, np.uint32)
+    pieces: list[list[tuple[NDArray[np.uint8], int]]] = [[] for _ in terms]
+    for part in parts:
+        places = np.searchsorted(part.terms, wanted)
+        for number in np.flatnonzero(part.terms.take(places, mode="clip") == wanted).tolist():
+            place = places[number]
+            span = slice(part.starts[place], part.starts[place + 1])
+            pieces[number].append((part.data[span], part.base))
+    return [_decoded(list_) for list_ in pieces]
+
+
+def _decoded(pieces: list[tuple[NDArray[np.uint8], int]]) -> Found:
+    """One term's list from the piece of it that each part holds."""
+    if not pieces:
+        return np.empty(0, np.int32), None
+    data = np.concatenate([piece for piece, _ in pieces])
+    deltas = _unpack(data)
+    slots = np.cumsum(deltas, dtype=np.int32)
+    place = before = 0
+    for piece, base in pieces:
+        size = int(np.count_nonzero(piece < CONTINUES))
+        span = slots[place : place + size]
+        reached = int(span[-1])
+        span += base - 1 - before
+        place, before = place + size, reached
+    heads = np.flatnonzero(deltas)
+    if len(heads) == len(deltas):
+        return slots, None
+    return slots[heads], np.diff(heads, append=len(deltas))
 
 
 def _pack(values: NDArray[np.int32]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Bytes of all values, and where each begins."""
-    sizes = np.ones(len(values), np.int32)
-    for step in range(1, 5):
-        sizes += values >= 1 << BITS * step if BITS * step < 31 else 0
+    """Bytes of all values (≥ 0), and where each begins."""
+    sizes = np.ones(len(values), np.uint8)
+    for bits in STEPS:
+        sizes += values >= 1 << bits
     ends = np.cumsum(sizes, dtype=np.int32)
     offsets = ends - sizes
     data = np.empty(int(ends[-1]), np.uint8)

@@ -8,30 +8,45 @@ patterns, microseconds a memory, Chinese and English alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from math import log1p
+from math import log
+from types import MappingProxyType
+from typing import Final
 
-from device.language import is_user
+from device.language import attribute_asked, is_user
 from device.language.entities import find_people, find_place
 from protocol.models import lexicon
 
 __all__ = ["CARRIERS", "Question", "aspects_asked", "cross_score", "only_asks"]
 
-TELLS = {"time": 0.4, "place": 0.2, "number": 0.3, "reason": 0.15}
-"""Extra share for a memory that tells what is asked for."""
-ASKED_SPEAKER = 0.25
-"""Extra share for the words of the one whom the query is about."""
-FIRST_HAND = 0.2
-"""Extra share for a memory that tells of its speaker's own life."""
-ONLY_ASKS = -0.2
-"""A turn that ends in a question seldom answers one."""
-LENGTH = 0.05
-"""Extra share for every e-fold of words above SHORT_WORDS: a longer turn tells more."""
+WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "time": 0.4,
+        "place": 0.2,
+        "number": 0.3,
+        "reason": 0.15,
+        "speaker": 0.25,
+        "first_hand": 0.2,
+        "asks": -0.2,
+        "length": 0.05,
+    }
+)
+"""Share of a memory's score that each feature adds.
+
+time … reason  it tells what is asked for
+speaker        it is the words of the one whom the query is about
+first_hand     it tells of its speaker's own life
+asks           it ends in a question: such a turn seldom answers one
+length         for every e-fold of words above SHORT_WORDS: a longer turn tells more
+"""
 SHORT_WORDS = 15.0
 LEAST = 0.1
 """Lowest factor: nothing that an index found is thrown away here."""
 CJK_CHARACTERS_A_WORD = 2
+
+BOOKING_NEEDS = ("name", "time", "number")
+"""What booking a table, a room or a seat takes: where, when, for how many."""
 
 _ASKED: dict[str, lexicon.Words | re.Pattern[str]] = {
     "time": lexicon.WHEN_ASKED,
@@ -66,6 +81,15 @@ _OTHER_DOES = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 """The one who answered is asked about: "what did you recommend to me"."""
+_BOOKING = re.compile(
+    r"(?:[订定留占]|预[订定约])(?:个|一个|一张|张|两张|好)?(?:位|座|桌|房|票|餐厅|包间)|预[订定约]"
+    r"|\bbook\b|\breserv(?:e|ation)\b|\bget (?:me |us )?(?:a table|seats?)",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"[《“「『][^》”」』]+[》”」』]|(?:名字|店名|名)?叫(?:做|作)?[\u4e00-\u9fffA-Za-z]"
+    r"|\b(?:called|named|name is|name's)\b",
+)
 _I_DO = re.compile(r"\bI (?:have )?(?:recommend|suggest|told|shared?|mention)", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z0-9]+|[\u3400-\u4dbf\u4e00-\u9fff]")
 
@@ -77,6 +101,11 @@ class Question:
     text: str
     aspects: tuple[str, ...]
     """What it asks for, of ``time``, ``place``, ``person``, ``number``, ``reason``."""
+    needs: tuple[str, ...]
+    """What must be found for an answer: the aspects, what a request such as a booking needs, and
+    ``attribute`` when it asks for one of the user's."""
+    attribute: str
+    """Key of that attribute, or empty."""
     words: frozenset[str]
     """Its words, case folded: a speaker named among them is asked about."""
     own: bool
@@ -88,9 +117,14 @@ class Question:
     def of(cls, query: str) -> Question:
         """Take `query` apart."""
         other = bool(_OTHER_DOES.search(query)) and not _I_DO.search(query)
-        words = frozenset(word.casefold().removesuffix("'s") for word in re.findall(r"[\w']+", query))
+        words = frozenset(
+            word.casefold().removesuffix("'s") for word in re.findall(r"[\w']+", query)
+        )
         own = not other and bool(_SELF_ASKED.search(query))
-        return cls(query, aspects_asked(query), words, own, other)
+        aspects, attribute = aspects_asked(query), attribute_asked(query) or ""
+        wanted = BOOKING_NEEDS if _BOOKING.search(query) else ()
+        needs = ("attribute",) if attribute else tuple(dict.fromkeys((*aspects, *wanted)))
+        return cls(query, aspects, needs, attribute, words, own, other)
 
     def asks_about(self, speaker: str) -> bool:
         """Whether it is this speaker's words that the query is after."""
@@ -106,21 +140,34 @@ def aspects_asked(query: str) -> tuple[str, ...]:
     return tuple(aspect for aspect, pattern in _ASKED.items() if pattern.search(folded))
 
 
-def cross_score(question: Question, text: str, speaker: str = "") -> float:
-    """How well `text` answers, as a factor on what an index gave it: LEAST … about 2."""
-    factor = 1.0
-    for aspect in question.aspects:
-        share = TELLS.get(aspect, 0.0)
-        if share and CARRIERS[aspect](text):
-            factor += share
+def cross_score(
+    question: Question, text: str, speaker: str = "", known: Collection[str] = ()
+) -> float:
+    """How well `text` answers, as a factor on what an index gave it: LEAST … about 2.
+
+    `known` names aspects that are known of it beside its words, such as an event's time.
+    """
+    found = cross_features(question, text, speaker, known)
+    return max(1.0 + sum(WEIGHTS[name] * value for name, value in found.items()), LEAST)
+
+
+def cross_features(
+    question: Question, text: str, speaker: str = "", known: Collection[str] = ()
+) -> dict[str, float]:
+    """The features of WEIGHTS that `text` shows, each 1 but for ``length`` (about −2 … 2)."""
+    found = {
+        aspect: 1.0
+        for aspect in question.aspects
+        if aspect in WEIGHTS and (aspect in known or CARRIERS[aspect](text))
+    }
     if speaker and question.asks_about(speaker):
-        factor += ASKED_SPEAKER
+        found["speaker"] = 1.0
     if _FIRST_PERSON.search(text):
-        factor += FIRST_HAND
+        found["first_hand"] = 1.0
     if only_asks(text):
-        factor += ONLY_ASKS
-    factor += LENGTH * log1p(_length(text) / SHORT_WORDS)
-    return max(factor, LEAST)
+        found["asks"] = 1.0
+    found["length"] = log(max(_length(text), 1.0) / SHORT_WORDS)
+    return found
 
 
 def only_asks(text: str) -> bool:
@@ -151,5 +198,6 @@ CARRIERS: dict[str, Callable[[str], bool]] = {
     "person": _tells_person,
     "number": lambda text: bool(_NUMBER.search(text)),
     "reason": lambda text: bool(_REASON.search(text.casefold())),
+    "name": lambda text: bool(_NAMED.search(text) or _NAME.search(text)),
 }
 """Whether a text tells an aspect."""

@@ -3,7 +3,8 @@
 sizes.py      vector sizes and FEATURE_VERSION
 spec.py       ModelSpec, ROUTER, DEDUP: layers, frozen grids, the federated head
 features.py   embed, router_features, dedup_features (embedding.py, queries.py, pairs.py)
-tokens.py     text normalised and cut; lexicon.py word lists; concepts.py synonyms
+tokens.py     text normalised and cut; lexicon.py word lists, frequencies.py characters
+concepts.py   a text as weighed concepts (synonyms.py); views.py, alignment.py compare two texts
 forward.py    numpy forward pass, initial weights
 """
 

@@ -1,44 +1,50 @@
 """Features of two texts for the dedup model: what they share, and what sets them apart.
 
 A cosine alone cannot decide a merge (002 and our own measurements: at cosine ≥ .95 one pair in four
-is wrong), so most of the features are about differences: what only one side says, numbers and times
-that conflict, negation, opposites, word order. Every feature is symmetric: which of two memories
-came first says nothing, and a model need not learn everything twice.
+is wrong), so most of the features are about differences: what only one side says, what stands in
+its place on the other side, numbers and times that conflict, negation, opposites, kinds of
+question, word order. Every feature is symmetric: which of two memories came first says nothing, and
+a model need not learn everything twice.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.models import lexicon
-from protocol.models.concepts import OPPOSITES, concepts, weight_of
-from protocol.models.embedding import embed
-from protocol.models.tokens import tokens
+from protocol.models.alignment import (
+    Alignment,
+    Gap,
+    align,
+    common_prefix,
+    common_subsequence,
+    longest_run,
+)
+from protocol.models.concepts import CONTENT
+from protocol.models.synonyms import OPPOSITES
+from protocol.models.views import MANNERS, View, view_of
 
 __all__ = ["PAIR_FEATURE_NAMES", "dedup_features"]
 
-_ORDER_LIMIT = 256
-"""Units compared in order; longer texts are compared on their beginning."""
-_HEAVY = 18.0
-"""Weight (about six words) of shared or left-over words at which a feature is full."""
-_WORTH_ADDING = 4
-"""Weight from which what one side adds is news and not another way to say it."""
-_MANY_GAPS = 3.0
-_CACHED_VIEWS = 256
-_MANNERS = (
-    ("negation", lexicon.NEGATION),
-    ("change", lexicon.CHANGE),
-    ("update", lexicon.UPDATE),
-    ("limit", lexicon.LIMIT),
-    ("done", lexicon.DONE),
+_QUESTIONS = (
+    *("how", "what", "why", "where", "when", "who", "many", "price", "which", "mean", "good"),
+    *("cope", "yes"),
 )
-"""Kinds of words that tell a rewrite from a repetition when one text alone has them."""
+_WORTH_ADDING = 8
+"""Weight from which what one side adds is news and not another way to say it."""
+_HEAVY_WORD = 12.0
+_FEW_WORDS = 30.0
+"""Left-over weight at which a feature is full."""
+_MANY_WORDS = 60.0
+"""Shared weight at which a feature is full."""
+_LONG = 20.0
+_HALF = 6.0
+"""Weight at which a feature that tells small weights well apart is at one half."""
+_MANY = 3
 
 PAIR_FEATURE_NAMES: tuple[str, ...] = (
     "unit_jaccard",
@@ -52,20 +58,51 @@ PAIR_FEATURE_NAMES: tuple[str, ...] = (
     "length_ratio",
     "equal_text",
     "same_language",
-    "content_dice",
-    "larger_containment",
-    "smaller_containment",
+    "shorter_length",
+    "longer_length",
+    "lighter_weight",
+    "heavier_weight",
+    "dice",
+    "lighter_contained",
+    "heavier_contained",
+    "dice_in_order",
+    "moved",
+    "displacement",
     "shared_weight",
-    "smaller_leftover",
-    "larger_leftover",
+    "lighter_left",
+    "heavier_left",
+    "less_left",
+    "more_left",
+    "lighter_rarest_left",
+    "heavier_rarest_left",
+    "pair_dice",
+    "pair_contained",
+    "content_dice",
+    "content_contained",
+    "content_order",
     "nothing_left",
     "one_adds",
+    "only_order_differs",
+    "swapped",
+    "widest_swap",
+    "rarest_swap",
+    "swaps",
     "one_swap",
-    "content_order",
-    "longer_gaps",
-    "same_topic",
+    "swap_place",
+    "swap_length",
+    "concepts_swapped",
+    "opposites",
+    "added",
+    "widest_addition",
+    "additions",
+    "both_add",
+    "addition_length",
+    "added_at_start",
+    "added_at_end",
+    "same_start",
     "same_end",
-    "displacement",
+    "same_two_starts",
+    "same_two_ends",
     "numbers_conflict",
     "numbers_added",
     "numbers_shared",
@@ -74,64 +111,21 @@ PAIR_FEATURE_NAMES: tuple[str, ...] = (
     "times_shared",
     "people_conflict",
     "people_added",
-    "meanings_conflict",
-    "opposites",
-    "same_bag_other_order",
-    "question_words_differ",
-    *(f"{name}_differs" for name, _ in _MANNERS),
+    "latin_conflict",
+    "latin_added",
+    "latin_shared",
+    "titles_conflict",
+    "questions_overlap",
+    "questions_conflict",
+    "one_asks",
+    "nobody_asks",
+    *(f"{name}_asked_by_one" for name in _QUESTIONS),
+    "negation_differs",
+    "negation_odd",
+    *(f"{name}_differs" for name, _ in MANNERS),
     "clauses_differ",
 )
 """Names of the pair features, in order."""
-
-
-class _View:
-    """What is compared of one text."""
-
-    __slots__ = (
-        "bag",
-        "bigrams",
-        "cjk_share",
-        "clauses",
-        "content",
-        "heavy",
-        "kinds",
-        "manners",
-        "places",
-        "questions",
-        "sequence",
-        "trigrams",
-        "units",
-        "vector",
-    )
-
-    def __init__(self, text: str) -> None:
-        cut = tokens(text)
-        self.units = cut.units[:_ORDER_LIMIT]
-        self.bag = frozenset(self.units)
-        self.bigrams = _grams(self.units, 2)
-        self.trigrams = _grams(self.units, 3)
-        self.sequence = concepts(cut)[:_ORDER_LIMIT]
-        self.content = frozenset(self.sequence)
-        self.heavy = _weight(self.content)
-        last = max(len(self.sequence) - 1, 1)
-        self.places = {word: place / last for place, word in enumerate(self.sequence)}
-        self.kinds = {kind: _of_kind(kind, self.content) for kind in _KINDS}
-        self.questions = frozenset(lexicon.QUESTION.findall(cut.text))
-        self.manners = [len(pattern.findall(cut.text)) for _, pattern in _MANNERS]
-        self.clauses = len(lexicon.CLAUSE.findall(cut.text.rstrip(_ENDS)))
-        self.cjk_share = cut.cjk / (cut.cjk + len(cut.words)) if cut.units else 0.0
-        self.vector: list[float] = embed(text).tolist()
-
-
-_ENDS = " .!?,;。！？，；…"
-_KINDS = ("#", "@t", "@p", "@")
-
-
-def _of_kind(kind: str, content: frozenset[str]) -> frozenset[str]:
-    """Numbers, times, people, or other concepts of the lexicon."""
-    if kind == "@":
-        return frozenset(word for word in content if word[0] == "@" and word[1] not in "tp")
-    return frozenset(word for word in content if word.startswith(kind))
 
 
 def dedup_features(a: str, b: str) -> NDArray[np.float32]:
@@ -139,25 +133,26 @@ def dedup_features(a: str, b: str) -> NDArray[np.float32]:
 
     Each in 0–1 (cosine in −1–1); dedup_features(a, b) equals dedup_features(b, a).
     """
-    shorter, longer = sorted((_view(a), _view(b)), key=_size)
+    lighter, heavier = sorted((view_of(a), view_of(b)), key=_size)
+    alignment = align(lighter.words, heavier.words)
+    parts = _Parts.of(lighter, heavier, alignment)
     features = (
-        *_wording(shorter, longer),
-        *_content(shorter, longer),
-        *_conflicts(shorter, longer),
+        *_wording(lighter, heavier),
+        *_shares(lighter, heavier, alignment, parts),
+        *_swaps(lighter, heavier, parts),
+        *_additions(lighter, heavier, parts),
+        *_edges(lighter, heavier),
+        *_kinds(lighter, heavier),
+        *_manner(lighter, heavier),
     )
     return np.array(features, dtype=np.float32)
 
 
-def _size(view: _View) -> tuple[int, tuple[str, ...]]:
-    return view.heavy, view.units
+def _size(view: View) -> tuple[int, list[str], tuple[str, ...], str]:
+    return view.weight, view.words, view.units, view.text
 
 
-@lru_cache(maxsize=_CACHED_VIEWS)
-def _view(text: str) -> _View:
-    return _View(text)
-
-
-def _wording(a: _View, b: _View) -> tuple[float, ...]:
+def _wording(a: View, b: View) -> tuple[float, ...]:
     """Likeness of the texts as they stand."""
     least, most = sorted((len(a.units), len(b.units)))
     return (
@@ -166,56 +161,192 @@ def _wording(a: _View, b: _View) -> tuple[float, ...]:
         _jaccard(a.trigrams, b.trigrams),
         # fsum: exact, so the same on every machine.
         math.fsum(x * y for x, y in zip(a.vector, b.vector, strict=True)),
-        2.0 * _common_subsequence(a.units, b.units) / max(least + most, 1),
-        _longest_run(a.units, b.units) / max(least, 1),
-        _common(a.units, b.units) / max(least, 1),
-        _common(a.units[::-1], b.units[::-1]) / max(least, 1),
+        2.0 * common_subsequence(a.units, b.units) / max(least + most, 1),
+        longest_run(a.units, b.units) / max(least, 1),
+        common_prefix(a.units, b.units) / max(least, 1),
+        common_prefix(a.units[::-1], b.units[::-1]) / max(least, 1),
         least / max(most, 1),
         float(a.units == b.units),
         1.0 - abs(a.cjk_share - b.cjk_share),
+        min(least / _LONG, 1.0),
+        min(most / _LONG, 1.0),
+        min(a.weight / _MANY_WORDS, 1.0),
+        min(b.weight / _MANY_WORDS, 1.0),
     )
 
 
-def _content(a: _View, b: _View) -> tuple[float, ...]:
-    """What they share and what is left on either side, function words aside."""
-    both = a.content & b.content
-    shared = _weight(both)
-    left_a, left_b = a.heavy - shared, b.heavy - shared
-    gaps = sorted((_gaps(a.sequence, both), _gaps(b.sequence, both)))
-    moved = math.fsum(abs(a.places[word] - b.places[word]) for word in both)
+class _Swap(NamedTuple):
+    """A place where each side has content of its own."""
+
+    gap: Gap
+    weight: int
+    """Of the lighter side."""
+
+
+class _Parts(NamedTuple):
+    """The gaps of an alignment by what they are, with weights."""
+
+    left: tuple[int, int]
+    """Weight without a partner, on either side."""
+    swaps: list[_Swap]
+    additions: list[tuple[Gap, int]]
+    """Gaps where at most one side has content, with that weight."""
+
+    @classmethod
+    def of(cls, a: View, b: View, alignment: Alignment) -> _Parts:
+        left, right = 0, 0
+        swaps: list[_Swap] = []
+        additions: list[tuple[Gap, int]] = []
+        for gap in alignment.gaps:
+            mine = sum([a.weights[place] for place in gap.left])
+            theirs = sum([b.weights[place] for place in gap.right])
+            left, right = left + mine, right + theirs
+            if min(mine, theirs) >= CONTENT:
+                swaps.append(_Swap(gap, min(mine, theirs)))
+            elif max(mine, theirs) >= CONTENT:
+                additions.append((gap, mine + theirs))
+        return cls((left, right), swaps, additions)
+
+
+def _shares(a: View, b: View, alignment: Alignment, parts: _Parts) -> tuple[float, ...]:
+    """How much of either text the other one says too, and in the same order."""
+    in_order = sum([a.weights[place] for place, _ in alignment.in_order])
+    moved = sum([a.weights[place] for place, _ in alignment.moved])
+    shared, total = in_order + moved, max(a.weight + b.weight, 1)
+    left, right = parts.left
+    pairs = sum([weight for pair, weight in a.pairs.items() if pair in b.pairs])
+    content = sum(
+        [weight for word, weight in a.content_weights.items() if word in b.content_weights]
+    )
+    in_content = common_subsequence(a.content, b.content)
+    alone = not min(left, right)
     return (
-        2.0 * shared / max(a.heavy + b.heavy, 1),
-        shared / max(min(a.heavy, b.heavy), 1),
-        shared / max(a.heavy, b.heavy, 1),
-        min(shared / _HEAVY, 1.0),
-        min(min(left_a, left_b) / _HEAVY, 1.0),
-        min(max(left_a, left_b) / _HEAVY, 1.0),
-        float(bool(both) and not min(left_a, left_b)),
-        float(bool(both) and not min(left_a, left_b) and max(left_a, left_b) >= _WORTH_ADDING),
-        float(bool(both) and gaps == [1, 1]),
-        2.0
-        * _common_subsequence(a.sequence, b.sequence)
-        / max(len(a.sequence) + len(b.sequence), 1),
-        min(gaps[1] / _MANY_GAPS, 1.0),
-        float(a.sequence[:1] == b.sequence[:1]),
-        float(a.sequence[-1:] == b.sequence[-1:]),
-        moved / max(len(both), 1),
+        2.0 * shared / total,
+        shared / max(a.weight, 1),
+        shared / max(b.weight, 1),
+        2.0 * in_order / total,
+        moved / max(shared, 1),
+        _displacement(a, b, alignment),
+        min(shared / _MANY_WORDS, 1.0),
+        min(left / _FEW_WORDS, 1.0),
+        min(right / _FEW_WORDS, 1.0),
+        _half(min(left, right)),
+        _half(max(left, right)),
+        _rarest(a, parts, 0) / _HEAVY_WORD,
+        _rarest(b, parts, 1) / _HEAVY_WORD,
+        2.0 * pairs / max(a.pair_weight + b.pair_weight, 1),
+        pairs / max(min(a.pair_weight, b.pair_weight), 1),
+        min(2.0 * content / max(a.content_weight + b.content_weight, 1), 1.0),
+        min(content / max(min(a.content_weight, b.content_weight), 1), 1.0),
+        2.0 * in_content / max(len(a.content) + len(b.content), 1),
+        float(bool(content) and alone),
+        float(bool(content) and alone and max(left, right) >= _WORTH_ADDING),
+        float(not left and not right and bool(alignment.moved)),
     )
 
 
-def _conflicts(a: _View, b: _View) -> tuple[float, ...]:
+def _displacement(a: View, b: View, alignment: Alignment) -> float:
+    """How far partners stand from where the other text has them, 0–1."""
+    pairs = [*alignment.in_order, *alignment.moved]
+    long, wide = max(len(a.words) - 1, 1), max(len(b.words) - 1, 1)
+    apart = math.fsum([abs(x / long - y / wide) for x, y in pairs])
+    return apart / max(len(pairs), 1)
+
+
+def _rarest(view: View, parts: _Parts, side: int) -> int:
+    """Weight of the most telling word without a partner."""
+    gaps = [*(swap.gap for swap in parts.swaps), *(gap for gap, _ in parts.additions)]
+    return max([view.weights[place] for gap in gaps for place in gap[side]], default=0)
+
+
+def _swaps(a: View, b: View, parts: _Parts) -> tuple[float, ...]:
+    """What stands on one side in the place of something else on the other."""
+    swaps, additions = parts.swaps, parts.additions
+    rarest, longest, meanings = 0, 0, False
+    for (left, right), _ in swaps:
+        mine = max([a.weights[place] for place in left])
+        theirs = max([b.weights[place] for place in right])
+        rarest = max(rarest, min(mine, theirs))
+        longest = max(longest, len(left), len(right))
+        meanings |= _has_concept(a, left) and _has_concept(b, right)
+    first = swaps[0].gap.left[0] / max(len(a.words), 1) if swaps else 0.0
+    return (
+        _half(sum([swap.weight for swap in swaps])),
+        _half(max([swap.weight for swap in swaps], default=0)),
+        rarest / _HEAVY_WORD,
+        min(len(swaps), _MANY) / _MANY,
+        float(len(swaps) == 1 and not additions),
+        first,
+        min(longest, 2 * _MANY) / (2 * _MANY),
+        float(meanings),
+        float(_opposed(a, b)),
+    )
+
+
+def _has_concept(view: View, places: Sequence[int]) -> bool:
+    return any(view.words[place][0] == "@" for place in places)
+
+
+def _opposed(a: View, b: View) -> bool:
+    mine = [word for word in a.content_weights if word[0] == "@" and word not in b.content_weights]
+    theirs = [
+        word for word in b.content_weights if word[0] == "@" and word not in a.content_weights
+    ]
+    return any(frozenset((x, y)) in OPPOSITES for x in mine for y in theirs)
+
+
+def _additions(a: View, b: View, parts: _Parts) -> tuple[float, ...]:
+    """What one side says and the other leaves out."""
+    additions = parts.additions
+    last_a, last_b = len(a.words) - 1, len(b.words) - 1
+    gaps = [gap for gap, _ in additions]
+    weights = [weight for _, weight in additions]
+    return (
+        _half(sum(weights)),
+        _half(max(weights, default=0)),
+        min(len(gaps), _MANY) / _MANY,
+        float(any(gap.left for gap in gaps) and any(gap.right for gap in gaps)),
+        min(max([len(x) + len(y) for x, y in gaps], default=0), 2 * _MANY) / (2 * _MANY),
+        float(any(0 in gap.left or 0 in gap.right for gap in gaps)),
+        float(any(last_a in gap.left or last_b in gap.right for gap in gaps)),
+    )
+
+
+def _edges(a: View, b: View) -> tuple[float, ...]:
+    """Texts about one thing mostly begin, or end, with it."""
+    return (
+        float(a.content[:1] == b.content[:1]),
+        float(a.content[-1:] == b.content[-1:]),
+        float(a.content[:2] == b.content[:2]),
+        float(a.content[-2:] == b.content[-2:]),
+    )
+
+
+def _kinds(a: View, b: View) -> tuple[float, ...]:
     """Where both say something of one kind and not the same, or only one says it."""
-    numbers, times, people, meanings = (_clash(a.kinds[k], b.kinds[k]) for k in _KINDS)
-    left = (a.content - b.content, b.content - a.content)
-    against = sum(1 for x in left[0] for y in left[1] if frozenset((x[1:], y[1:])) in OPPOSITES)
+    mine, theirs = a.kinds, b.kinds
+    asked, wanted = mine["questions"], theirs["questions"]
+    titles = bool(a.titles - b.titles) and bool(b.titles - a.titles)
     return (
-        *numbers,
-        *times,
-        *people[:2],
-        meanings[0],
-        float(bool(against)),
-        float(a.bag == b.bag and a.units != b.units),
-        _distance(a.questions, b.questions),
+        *_clash(mine["numbers"], theirs["numbers"]),
+        *_clash(mine["times"], theirs["times"]),
+        *_clash(mine["people"], theirs["people"])[:2],
+        *_clash(a.latin, b.latin),
+        float(titles),
+        _jaccard(asked, wanted) if asked or wanted else 1.0,
+        _clash(asked, wanted)[0],
+        float(bool(asked) != bool(wanted)),
+        float(not asked and not wanted),
+        *(float((f"@q.{name}" in asked) != (f"@q.{name}" in wanted)) for name in _QUESTIONS),
+    )
+
+
+def _manner(a: View, b: View) -> tuple[float, ...]:
+    """Denials, and words of change, limits and being done, that one side has more of."""
+    denials = abs(a.negations - b.negations)
+    return (
+        min(denials, 2) / 2.0,
+        float(denials % 2),
         *(min(abs(x - y), 2) / 2.0 for x, y in zip(a.manners, b.manners, strict=True)),
         min(abs(a.clauses - b.clauses), 2) / 2.0,
     )
@@ -227,74 +358,10 @@ def _clash(a: frozenset[str], b: frozenset[str]) -> tuple[float, float, float]:
     return float(only_a and only_b), float(only_a != only_b), float(bool(a & b))
 
 
-def _weight(words: Collection[str]) -> int:
-    return sum(map(weight_of, words))
-
-
-def _gaps(sequence: Sequence[str], shared: frozenset[str]) -> int:
-    """Stretches of words that the other text does not have."""
-    gaps, inside = 0, False
-    for word in sequence:
-        left = word not in shared
-        gaps += left and not inside
-        inside = left
-    return gaps
-
-
-def _grams(units: Sequence[str], size: int) -> frozenset[tuple[str, ...]]:
-    return frozenset(zip(*(units[start:] for start in range(size)), strict=False))
+def _half(weight: int) -> float:
+    return weight / (weight + _HALF)
 
 
 def _jaccard(a: frozenset[Any], b: frozenset[Any]) -> float:
     shared = len(a & b)
     return shared / (len(a) + len(b) - shared) if shared else 0.0
-
-
-def _distance(a: frozenset[Any], b: frozenset[Any]) -> float:
-    """0 for equal sets, two empty ones included, 1 for disjoint ones."""
-    return 0.0 if a == b else 1.0 - _jaccard(a, b)
-
-
-def _common(a: Sequence[str], b: Sequence[str]) -> int:
-    """Length of the common beginning."""
-    for index, (x, y) in enumerate(zip(a, b, strict=False)):
-        if x != y:
-            return index
-    return min(len(a), len(b))
-
-
-def _places(units: Sequence[str]) -> dict[str, int]:
-    """Unit → the bits of its places."""
-    places: dict[str, int] = {}
-    for index, unit in enumerate(units):
-        places[unit] = places.get(unit, 0) | 1 << index
-    return places
-
-
-def _common_subsequence(a: Sequence[str], b: Sequence[str]) -> int:
-    """Length of the longest common subsequence, bit-parallel (Hyyrö 2004): one row an integer."""
-    places = _places(a)
-    full = (1 << len(a)) - 1
-    row = full
-    for unit in b:
-        matched = row & places.get(unit, 0)
-        row = (row + matched | row - matched) & full
-    return len(a) - row.bit_count()
-
-
-def _longest_run(a: Sequence[str], b: Sequence[str]) -> int:
-    """Length of the longest stretch both have: places are ANDed with those of one unit before."""
-    places = _places(a)
-    ends, longest = [0], 0
-    for unit in b:
-        here = places.get(unit, 0)
-        # ends[n]: bits of the places in a where a run of more than n units ends with this unit.
-        runs = [here]
-        for before in ends:
-            grown = before << 1 & here
-            if not grown:
-                break
-            runs.append(grown)
-        ends = runs if here else [0]
-        longest = max(longest, len(runs) if here else 0)
-    return longest

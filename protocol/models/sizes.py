@@ -13,7 +13,7 @@ __all__ = [
     "QUERY_FEATURES",
 ]
 
-FEATURE_VERSION: Final = 2
+FEATURE_VERSION: Final = 3
 """Raised by any change that alters a feature's value: old weights mean nothing on new features."""
 
 EMBEDDING: Final = 96
@@ -26,4 +26,4 @@ templates (DP-SGD, mean of 8 runs) 96 dimensions give accuracy .872 and a full b
 
 HAND_FEATURES: Final = 32
 QUERY_FEATURES: Final = QUERY_EMBEDDING + HAND_FEATURES
-PAIR_FEATURES: Final = 43
+PAIR_FEATURES: Final = 92

@@ -95,7 +95,7 @@ def _uniform_grid(layers: tuple[int, ...]) -> dict[str, float]:
 
 
 _ROUTER_LAYERS = (QUERY_FEATURES, 48, 24, 3)
-_DEDUP_LAYERS = (PAIR_FEATURES, 32, 16, 3)
+_DEDUP_LAYERS = (PAIR_FEATURES, 18, 12, 3)
 
 ROUTER = ModelSpec(
     name="router",

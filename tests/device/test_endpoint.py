@@ -34,7 +34,7 @@ class Pauses:
 async def serving(handler: Handler) -> AsyncIterator[str]:
     app = web.Application()
     app.router.add_post("/v1/answer", handler)
-    runner = web.AppRunner(app, shutdown_timeout=0.0)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.0)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()

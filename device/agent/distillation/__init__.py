@@ -3,5 +3,14 @@
 from device.agent.distillation.distiller import Distiller, Judgement, Marks, Verdict
 from device.agent.distillation.exact import ExactDistiller
 from device.agent.distillation.model import ModelDistiller
+from device.agent.distillation.service import ServiceDistiller
 
-__all__ = ["Distiller", "ExactDistiller", "Judgement", "Marks", "ModelDistiller", "Verdict"]
+__all__ = [
+    "Distiller",
+    "ExactDistiller",
+    "Judgement",
+    "Marks",
+    "ModelDistiller",
+    "ServiceDistiller",
+    "Verdict",
+]

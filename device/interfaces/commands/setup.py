@@ -1,16 +1,23 @@
-"""`reverie-device init`: a phone in a new folder."""
+"""`init`, `prefer`: a phone in a new folder, and what its owner tells it outright."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from device.interfaces.console import Home, console
+from device.actors import SystemClock
+from device.interfaces.console import AsJson, Home, console, show, with_phone
 from device.interfaces.home import ask_passphrase
+from device.interfaces.service import PhoneCalls
+from device.interfaces.words import say
+from device.language import language_of
+from device.memory.confidence import OWNER_SOURCE
+from device.memory.records import TurnDraft
 from device.settings import FILE, Settings, SettingsInvalid, save_settings, settings_from
 from device.sync.root import fetch_root
 from device.vault import ProtectorKind, create_protector
@@ -22,7 +29,8 @@ app = typer.Typer()
 
 @app.command(
     epilog="Examples:  reverie-device init --cloud http://127.0.0.1:8770  ·  "
-    "reverie-device init --passphrase  (reads REVERIE_PASSPHRASE or asks)"
+    "reverie-device init --passphrase  (reads REVERIE_PASSPHRASE or asks)  ·  "
+    'reverie-device init --name Ann --likes "window seats" --dislikes coriander'
 )
 def init(
     home: Home,
@@ -39,6 +47,11 @@ def init(
     ] = False,
     budget: Annotated[str, typer.Option(help="production, or demo (protects nobody).")] = "",
     timezone: Annotated[str, typer.Option(help="IANA zone, such as Asia/Shanghai.")] = "",
+    name: Annotated[str, typer.Option(help="What you are called.")] = "",
+    likes: Annotated[list[str] | None, typer.Option(help="Something you like; repeatable.")] = None,
+    dislikes: Annotated[
+        list[str] | None, typer.Option(help="Something you dislike; repeatable.")
+    ] = None,
 ) -> None:
     """Set up a phone in a new folder."""
     if (home / FILE).exists():
@@ -69,6 +82,43 @@ def init(
             "`reverie-device rotate-keys --to passphrase` changes that (or os-keyring, termux).",
             style="yellow",
         )
+    told = _told(name, likes or [], dislikes or [])
+    if told:
+        _tell(home, told, as_json=False)
+
+
+@app.command(epilog='Examples:  reverie-device prefer "I prefer window seats"  ·  '
+             'reverie-device prefer 我不吃香菜')  # fmt: skip
+def prefer(
+    home: Home,
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="As you would say it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Tell a preference, or a fact about yourself, outright: it counts as certain at once."""
+    _tell(home, texts, as_json=as_json)
+
+
+def _told(name: str, likes: Sequence[str], dislikes: Sequence[str]) -> list[str]:
+    """What the options of `init` say, as sentences in the language they are given in."""
+    forms = [(name, "My name is {}", "我叫{}")] if name else []
+    forms += [(thing, "I like {}", "我喜欢{}") for thing in likes]
+    forms += [(thing, "I dislike {}", "我讨厌{}") for thing in dislikes]
+    return [
+        (chinese if language_of(thing) == "zh" else english).format(thing)
+        for thing, english, chinese in forms
+    ]
+
+
+def _tell(home: Path, texts: Sequence[str], *, as_json: bool) -> None:
+    async def work(phone: PhoneCalls) -> None:
+        now = SystemClock().now()
+        drafts = [TurnDraft(now, "user", text, source=OWNER_SOURCE) for text in texts]
+        turns = await phone.record_many(drafts)
+        await phone.consolidate()
+        ids = [turn.id for turn in turns]
+        show({"ids": ids}, say("preferred", text="; ".join(texts)), as_json)
+
+    with_phone(home, work)
 
 
 def _kind(asked: dict[ProtectorKind, bool]) -> ProtectorKind:

@@ -172,4 +172,4 @@ async def test_superseded_records_are_compacted(
 def test_a_commit_covers_its_own_batch_only() -> None:
     records = [item_record(1, item(1)), item_record(2, item(2)), commit_record(2, 2, 4)]
     state = replay(enumerate(records))
-    assert (list(state.items), state.uncommitted, state.through) == (["mem:2"], [0], 4)
+    assert (list(state.items), state.leftover, state.through) == (["mem:2"], [0], 4)

@@ -62,7 +62,55 @@ def test_removed_documents_leave_no_posting() -> None:
     index.add(["secret word", "plain word"])
     index.keep(np.asarray([False, True]))
     assert not index.score("secret").bm25.any()
-    assert sum(len(segment.slots) for segment in index._segments) == 2
+    assert sum(len(segment.loose()[0]) for segment in index._segments) == 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    documents=st.lists(WORDS, min_size=2, max_size=30),
+    query=WORDS,
+    tail=st.sampled_from([1, 7, 10_000]),
+    dropped=st.sets(st.integers(0, 29)),
+)
+def test_a_tombstone_scores_nothing_and_the_rest_as_if_it_had_never_been(
+    documents: list[list[str]], query: list[str], tail: int, dropped: set[int]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexical, "TAIL_POSTINGS", tail)
+        index = LexicalIndex(str.split)
+        for document in documents:
+            index.add([" ".join(document)])
+        gone = np.array([n for n in range(len(documents)) if n in dropped], np.intp)
+        index.remove(gone)
+        index.remove(gone)
+        assert index.removed == len(gone)
+        kept = np.ones(len(documents), np.bool_)
+        kept[gone] = False
+        found = index.score(" ".join(query))
+        assert not found.bm25[gone].any()
+        assert not found.coverage[gone].any()
+        index.keep(kept)
+        rebuilt = index.score(" ".join(query))
+        np.testing.assert_allclose(found.bm25[kept], rebuilt.bm25, rtol=1e-5)
+        np.testing.assert_allclose(found.coverage[kept], rebuilt.coverage, rtol=1e-5)
+        assert index.removed == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(documents=st.lists(WORDS, min_size=3, max_size=30), query=WORDS, data=st.data())
+def test_what_is_extracted_and_restored_scores_as_before(
+    documents: list[list[str]], query: list[str], data: st.DataObject
+) -> None:
+    index = LexicalIndex(str.split)
+    index.add([" ".join(document) for document in documents])
+    index.remove(np.array([1]))
+    middle = data.draw(st.integers(0, len(documents)))
+    again = LexicalIndex(str.split)
+    for first, last in ((0, middle), (middle, len(documents))):
+        again.restore(*index.extract(first, last))
+    assert again.removed == 1
+    here, there = index.score(" ".join(query)), again.score(" ".join(query))
+    np.testing.assert_allclose(here.bm25, there.bm25, rtol=1e-6)
 
 
 def test_no_word_is_held_in_clear() -> None:

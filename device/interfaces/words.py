@@ -1,0 +1,100 @@
+"""What the commands say to people, in Chinese or English by the locale."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+__all__ = ["language", "say"]
+
+LOCALE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+"""The first that is set decides, as in POSIX."""
+
+_WORDS: dict[str, tuple[str, str]] = {
+    "nothing yet": (
+        "Nothing yet: the structured memory fills while the phone dreams.",
+        "还没有：手机做梦时才会整理成记忆。",
+    ),
+    "nothing archived": ("The archive is empty.", "归档是空的。"),
+    "page": (
+        "{first}–{last} of {total}; go on with --page {next}",
+        "第 {first}–{last} 条，共 {total} 条；用 --page {next} 看下一页",
+    ),
+    "page end": ("{first}–{last} of {total}", "第 {first}–{last} 条，共 {total} 条"),
+    "archived": ("archived", "已归档"),
+    "in use": ("in the working set", "在用"),
+    "said": ("from what {speaker} said {ago}", "来自 {speaker} {ago}说的话"),
+    "you": ("you", "你"),
+    "turn gone": ("{id} is gone", "{id} 已不在"),
+    "history": ("before", "以前"),
+    "changes": ("changes", "变化"),
+    "sources": ("from", "来源"),
+    "drawn": ("drawn from it", "由此整理出"),
+    "used": ("used {count} times, last {ago}", "用过 {count} 次，上次是{ago}"),
+    "never used": ("not used yet", "还没用过"),
+    "routed": (
+        "routed by {by} ({weights}), {rounds} rounds",
+        "路由依据：{by}（{weights}），检索 {rounds} 轮",
+    ),
+    "by id": ("looked up by its id", "按编号直接查到"),
+    "missing": ("still missing: {what}", "仍缺：{what}"),
+    "no answer": ("Nothing I remember answers that.", "我记得的内容里没有答案。"),
+    "would forget": (
+        "This would erase for good: {turns} turns, {items} memories drawn from them, "
+        "{values} values.",
+        "将永久抹去：{turns} 句原话、{items} 条由此整理的记忆、{values} 个常用值。",
+    ),
+    "and more": ("… and {count} more", "……还有 {count} 条"),
+    "all of it": (
+        "This would erase for good EVERYTHING this phone was ever told, its archive, its learning "
+        "examples, its use counts and reports not sent yet. The privacy ledger stays: it holds no "
+        "content.",
+        "将永久抹去这台手机记住的一切：全部原话、记忆、归档、学习样例、使用计数和尚未发出的报告。"
+        "隐私账本保留：其中没有内容。",
+    ),
+    "sure": ("Erase it?", "确定抹去？"),
+    "kept": ("Nothing was erased.", "什么也没有抹去。"),
+    "nothing matches": ("Nothing holds these words.", "没有内容含有这些词。"),
+    "forgotten": (
+        "Erased for good: {turns} turns, {items} memories, {values} values, {examples} learning "
+        "examples.",
+        "已永久抹去：{turns} 句原话、{items} 条记忆、{values} 个常用值、{examples} 个学习样例。",
+    ),
+    "brought back": ("{count} memories are back in the working set", "{count} 条记忆已回到在用"),
+    "plain warning": (
+        "warning: {path} holds your memory IN CLEAR; whoever reads the file reads it all. "
+        "Keep it safe and delete it when it has served.",
+        "警告：{path} 是明文，谁拿到它谁就能读到你的全部记忆。请妥善保管，用完删除。",
+    ),
+    "exported": (
+        "{turns} turns, {items} memories and {values} values written to {path}",
+        "已写入 {path}：{turns} 句原话、{items} 条记忆、{values} 个常用值",
+    ),
+    "restored": (
+        "{turns} turns and {items} memories brought back; {known} turns were known already",
+        "已恢复 {turns} 句原话、{items} 条记忆；{known} 句本来就有",
+    ),
+    "preferred": ("Noted as yours: {text}", "记下了：{text}"),
+    "to ask": ("I would still like to know: {question}", "我还想知道：{question}"),
+    "just now": ("just now", "刚才"),
+    "ahead": ("ahead of now", "未来"),
+    "day": ("{count} days ago", "{count} 天前"),
+    "one day": ("1 day ago", "1 天前"),
+    "hour": ("{count} hours ago", "{count} 小时前"),
+    "one hour": ("1 hour ago", "1 小时前"),
+    "minute": ("{count} minutes ago", "{count} 分钟前"),
+    "one minute": ("1 minute ago", "1 分钟前"),
+}
+
+
+def language(environment: Mapping[str, str] | None = None) -> str:
+    """``zh`` when the locale is Chinese, else ``en``."""
+    known = os.environ if environment is None else environment
+    chosen = next((known[name] for name in LOCALE_VARIABLES if known.get(name)), "")
+    return "zh" if chosen.lower().startswith("zh") else "en"
+
+
+def say(message: str, /, **values: object) -> str:
+    """A message of the table in the user's language, with its values put in."""
+    english, chinese = _WORDS[message]
+    return (chinese if language() == "zh" else english).format(**values)

@@ -1,0 +1,207 @@
+"""Forgetting as the owner means it: in every layer, in the archive, in the examples, for good.
+
+A memory is forgotten with the turns it was drawn from, since their words are the memory; and what
+else was drawn from those turns goes along. A plan says beforehand what that would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from device.learning import ExampleStore
+from device.memory import (
+    DrawnFrom,
+    Forget,
+    ForgetAll,
+    ForgetItems,
+    ForgetValue,
+    ForgottenTurns,
+    Together,
+    Value,
+)
+from device.memory.records import Item, Turn
+from device.owner.matching import Words, items_with, turns_with, values_with
+from device.owner.records import Layers, Named, UnknownMemory, sort_ids
+
+__all__ = ["Doomed", "Eraser", "ForgetPlan", "Forgotten"]
+
+SHOWN = 50
+"""Memories a plan shows by their words; the rest it counts."""
+USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """One memory that would go, as it is shown."""
+
+    id: str
+    kind: str
+    """turn | event | preference | entity | change | value"""
+    text: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPlan:
+    """What a forgetting would take: ``ids`` to hand to it, the counts, and the first few."""
+
+    ids: tuple[str, ...]
+    turns: int
+    items: int
+    values: int
+    shown: tuple[Doomed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a forgetting took from each place."""
+
+    turns: int
+    items: int
+    values: int
+    examples: int
+
+    @property
+    def total(self) -> int:
+        """Entries gone in all."""
+        return self.turns + self.items + self.values + self.examples
+
+
+@dataclass(frozen=True, slots=True)
+class _Closure:
+    """Ids named, with everything that goes along."""
+
+    turns: list[str]
+    items: list[Item]
+    values: dict[str, Value]
+
+
+class Eraser:
+    """Forgets in all of a phone's memories."""
+
+    def __init__(
+        self,
+        layers: Layers,
+        examples: ExampleStore,
+        drop_from_indexes: Callable[[Iterable[str]], int],
+    ) -> None:
+        self._layers = layers
+        self._examples = examples
+        self._drop_from_indexes = drop_from_indexes
+
+    async def plan(self, ids: Sequence[str]) -> ForgetPlan:
+        """What forgetting these ids would take.
+
+        Raises:
+            UnknownMemory: an id that names nothing.
+        """
+        return await self._plan(await self._closure(sort_ids(ids)))
+
+    async def plan_query(self, query: str, now: float, zone: tzinfo) -> ForgetPlan:
+        """What forgetting everything that holds these words would take; times in `query` are read
+        from `now`.
+
+        Raises:
+            NothingToSeek: the query holds no telling word.
+        """
+        words = Words(query, now, zone)
+        turns = await turns_with(self._layers, words)
+        items = await items_with(self._layers, words, turns)
+        values = await values_with(self._layers, words)
+        ids = [*(turn.id for turn in turns), *(item.id for item in items), *values]
+        return await self._plan(await self._closure(sort_ids(ids)))
+
+    async def forget(self, ids: Sequence[str], words: str = "") -> Forgotten:
+        """Forget these ids and all that goes along; `words` also drops examples that hold them.
+
+        Raises:
+            UnknownMemory: an id that names nothing; nothing was forgotten.
+        """
+        going = await self._closure(sort_ids(ids))
+        held = await self._layers.turns(going.turns)
+        return await self._forget(going, held, words)
+
+    async def forget_turns(self, ids: Sequence[str]) -> Forgotten:
+        """Forget turns and what was drawn from them; ids of nothing are passed over."""
+        held = await self._layers.turns(sort_ids(ids).turns)
+        turns = [turn.id for turn in held]
+        items = list(await self._layers.structured.ask(DrawnFrom(turns)))
+        return await self._forget(_Closure(turns, items, {}), held, "")
+
+    async def forget_all(self) -> Forgotten:
+        """Forget everything ever told to this phone."""
+        everything = ForgetAll(await self._layers.newest())
+        values = len(await self._layers.values())
+        turns = await self._layers.raw.ask(everything)
+        await self._layers.working.ask(everything)
+        examples = self._examples.forget_all()
+        items = await self._layers.structured.ask(everything)
+        return Forgotten(turns, items, values, examples)
+
+    async def finish(self) -> None:
+        """Complete a forgetting that a crash cut short."""
+        if await self._layers.forgetting_cut_short():
+            gone = list(await self._layers.raw.ask(ForgottenTurns()))
+            await self._forget(_Closure(gone, [], {}), [], "")
+
+    async def _forget(self, going: _Closure, held: Sequence[Turn], words: str) -> Forgotten:
+        layers, forget = self._layers, Forget(going.turns)
+        ids = [item.id for item in going.items]
+        said = [turn.text for turn in held] + [item.text for item in going.items]
+        before = len(await layers.values())
+        turns = await layers.raw.ask(forget) if going.turns else 0
+        if going.turns:
+            await layers.working.ask(forget)
+        for value in going.values.values():
+            await layers.working.ask(ForgetValue(value.key))
+        values = before - len(await layers.values())
+        examples = self._examples.forget(turns=going.turns, texts=said, words=words)
+        self._drop_from_indexes([*going.turns, *ids])
+        items = await layers.structured.ask(ForgetItems(ids)) if ids else 0
+        items += await layers.structured.ask(forget) if going.turns else 0
+        return Forgotten(turns, items, values, examples)
+
+    async def _closure(self, named: Named) -> _Closure:
+        structured = self._layers.structured
+        items = {item.id: item for item in await structured.ask(Together(named.items))}
+        values = await self._layers.values()
+        turns = dict.fromkeys(turn.id for turn in await self._layers.turns(named.turns))
+        strange = [i for i in named.items if i not in items]
+        strange += [i for i in named.turns if i not in turns]
+        strange += [i for i in named.values if i not in values]
+        if strange:
+            raise UnknownMemory(strange)
+        chosen = {i: values[i] for i in named.values}
+        facts = await self._facts_behind(chosen.values()) if chosen else []
+        items |= {item.id: item for item in facts}
+        turns |= dict.fromkeys(turn for item in items.values() for turn in item.turns)
+        turns |= dict.fromkeys(v.source for v in chosen.values() if v.source.startswith("raw:"))
+        drawn = await structured.ask(DrawnFrom(tuple(turns)))
+        items |= {item.id: item for item in drawn}
+        chosen |= {i: value for i, value in values.items() if value.source in turns}
+        return _Closure(list(turns), [items[i] for i in sorted(items)], chosen)
+
+    async def _facts_behind(self, values: Iterable[Value]) -> list[Item]:
+        """The structured facts that say the same as these values."""
+        keys = {value.key for value in values}
+        held = await self._layers.entities()
+        facts = [i.id for i in held if i.subject == USER and i.action in keys]
+        return list(await self._layers.structured.ask(Together(facts)))
+
+    async def _plan(self, going: _Closure) -> ForgetPlan:
+        held = await self._layers.turns(going.turns)
+        shown = [Doomed(turn.id, "turn", turn.text, turn.at) for turn in held]
+        shown += [Doomed(i.id, i.kind.value, i.text, i.updated) for i in going.items]
+        shown += [
+            Doomed(i, "value", f"{v.key}: {v.value}", v.at) for i, v in sorted(going.values.items())
+        ]
+        ids = [turn.id for turn in held] + [item.id for item in going.items] + [*going.values]
+        return ForgetPlan(
+            ids=tuple(ids),
+            turns=len(held),
+            items=len(going.items),
+            values=len(going.values),
+            shown=tuple(shown[:SHOWN]),
+        )
