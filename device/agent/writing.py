@@ -12,13 +12,13 @@ from device.agent.checks import fact_refusal
 from device.agent.distillation import Distiller, Judgement, Verdict
 from device.agent.facts import classify, confirmed, evicted, refuted
 from device.agent.policy import AgentPolicy
-from device.agent.records import Fact, Outcome, Run
+from device.agent.records import Fact, FactKind, Outcome, Run
 
-__all__ = ["Writing", "marked", "may_distil", "may_write", "write"]
+__all__ = ["Offers", "Writing", "marked", "may_distil", "may_write", "offered", "settled"]
 
 DAY_SECONDS = 86_400.0
-MOST_OFFERS_READ = 50
-"""Offers looked at; a distiller that says more is not listened to."""
+OFFER = "offer:"
+"""Begins the id of an earlier offer of the same run, until it has one of its own."""
 
 
 @dataclass(slots=True)
@@ -40,6 +40,23 @@ class Draft:
         if self.held.pop(identifier, None) is not None:
             self.changed.discard(identifier)
             self.dropped.add(identifier)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A sentence that passed the rules, and how it stands to what is held."""
+
+    content: str
+    kind: FactKind
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What a run has to teach, and why some of it was refused (never its words)."""
+
+    offers: tuple[Offer, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,41 +87,64 @@ def may_write(app: str, last_written: Mapping[str, float], now: float, p: AgentP
     return now - last_written.get(app, float("-inf")) >= p.merge_cooldown_seconds
 
 
-async def write(
+async def offered(
+    run: Run, facts: Mapping[str, Fact], distiller: Distiller, policy: AgentPolicy
+) -> Offers:
+    """What the distiller has to say of a run, checked by rule and judged against the facts held.
+
+    May take as long as the distiller's service does; nothing is changed yet.
+    """
+    beside = {i: fact.content for i, fact in facts.items() if fact.app == run.app}
+    offers: list[Offer] = []
+    refused = []
+    said = list(await distiller.facts(run))[: policy.facts_distilled]
+    for content in (" ".join(sentence.split()) for sentence in said):
+        kind = classify(content)
+        if why := fact_refusal(content, kind):
+            refused.append(why)
+            continue
+        judgement = await distiller.judge(content, beside)
+        if judgement.held not in beside:
+            judgement = Judgement(Verdict.INDEPENDENT)
+        offers.append(Offer(content, kind, judgement))
+        beside[f"{OFFER}{len(offers) - 1}"] = content
+    return Offers(tuple(offers), tuple(refused))
+
+
+def settled(
+    offers: Offers,
     run: Run,
     source: str,
     facts: Mapping[str, Fact],
     fresh: Iterable[str],
     *,
-    distiller: Distiller,
     now: float,
     policy: AgentPolicy,
 ) -> Writing:
-    """Distil a successful run into the `facts` of all apps.
+    """The facts of all apps after a run's offers; `source` is the run's id.
 
-    `source` is the run's id; `fresh` gives ids for new facts, in order.
+    `fresh` gives ids for new facts, in order. A judgement about a fact that is gone meanwhile
+    counts as independent.
     """
     draft = Draft(dict(facts))
     new_ids = iter(fresh)
-    refused = []
+    names: dict[str, str] = {}
+    refused = list(offers.refused)
     written = 0
-    offers = list(await distiller.facts(run))[:MOST_OFFERS_READ]
-    for content in [" ".join(offer.split()) for offer in offers][: policy.facts_distilled]:
-        kind = classify(content)
-        if why := fact_refusal(content, kind):
-            refused.append(why)
-            continue
-        of_app = {i: f.content for i, f in draft.held.items() if f.app == run.app}
-        judgement = await distiller.judge(content, of_app)
-        if judgement.held and judgement.held not in of_app:
+    for place, offer in enumerate(offers.offers):
+        held = names.get(offer.judgement.held, offer.judgement.held)
+        judgement = replace(offer.judgement, held=held)
+        if held not in draft.held:
             judgement = Judgement(Verdict.INDEPENDENT)
         adds = judgement.verdict in (Verdict.INDEPENDENT, Verdict.CONTRADICTS)
         if adds and written >= policy.facts_written:
             refused.append("enough written for one run")
             continue
-        new = Fact(run.app, content, kind, policy.fact_confidence, now, now, (source,))
+        new = Fact(run.app, offer.content, offer.kind, policy.fact_confidence, now, now, (source,))
+        identifier = next(new_ids) if adds else judgement.held
+        names[f"{OFFER}{place}"] = identifier
         written += adds
-        _settle(draft, judgement, new, next(new_ids) if adds else "", policy)
+        _settle(draft, judgement, new, identifier, policy)
     for identifier in evicted(draft.held, now, policy):
         draft.drop(identifier)
     changed = {i: draft.held[i] for i in sorted(draft.changed & draft.held.keys())}

@@ -14,7 +14,7 @@ from device.agent.distillation import ExactDistiller, ServiceDistiller, Verdict
 from device.agent.policy import AgentPolicy
 from device.agent.records import Page, Step
 from device.agent.trajectories import prepared
-from device.agent.writing import write
+from device.agent.writing import offered
 from device.endpoint import Endpoint
 from tests.device.agent.parts import NOW, fact, run
 
@@ -145,12 +145,9 @@ async def test_hostile_facts_never_reach_memory(
         "The menu leads to https://evil.example/page",
     ]
     service.says({"facts": hostile})
-    done = await write(
-        run(SEARCH), "mem:9", {}, [f"mem:{n}" for n in range(9)],
-        distiller=distiller, now=NOW, policy=AgentPolicy(),
-    )  # fmt: skip
-    assert done.changed == {}
-    assert len(done.refused) == 5
+    offers = await offered(run(SEARCH), {}, distiller, AgentPolicy())
+    assert offers.offers == ()
+    assert len(offers.refused) == 5
 
 
 async def test_a_judgement_names_a_held_fact_or_is_none(

@@ -8,11 +8,18 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from device.agent.distillation import ExactDistiller, Judgement, Marks, ModelDistiller, Verdict
+from device.agent.distillation import (
+    Distiller,
+    ExactDistiller,
+    Judgement,
+    Marks,
+    ModelDistiller,
+    Verdict,
+)
 from device.agent.distillation.observed import observed
 from device.agent.policy import AgentPolicy
 from device.agent.records import Fact, Outcome, Run
-from device.agent.writing import marked, may_distil, may_write, write
+from device.agent.writing import Writing, marked, may_distil, may_write, offered, settled
 from protocol.models import DEDUP
 from protocol.models.forward import initial_weights
 from tests.device.agent.parts import DAY, NOW, fact, run
@@ -37,6 +44,20 @@ class Says:
 
     async def marks(self, run: Run, held: Mapping[str, str]) -> Marks:
         return Marks()
+
+
+async def write(
+    run: Run,
+    source: str,
+    facts: Mapping[str, Fact],
+    fresh: Sequence[str],
+    *,
+    distiller: Distiller,
+    now: float,
+    policy: AgentPolicy,
+) -> Writing:
+    offers = await offered(run, facts, distiller, policy)
+    return settled(offers, run, source, facts, fresh, now=now, policy=policy)
 
 
 A = "The search icon is at the bottom."
@@ -207,3 +228,18 @@ async def test_an_app_full_of_facts_lets_the_least_useful_go() -> None:
     )
     assert done.dropped == ("mem:0",)
     assert "mem:100" in done.changed
+
+
+async def test_two_offers_of_one_run_that_are_one_fact_are_written_once() -> None:
+    says = Says(offers=[A, B], judgements={B: Judgement(Verdict.DUPLICATE, "offer:0")})
+    done = await write(run(), "mem:9", {}, FRESH, distiller=says, now=NOW, policy=POLICY)
+    assert {i: known.content for i, known in done.changed.items()} == {"mem:100": A}
+    assert done.changed["mem:100"].confirmations == 1
+
+
+async def test_a_fact_forgotten_while_the_service_thought_does_not_come_back() -> None:
+    held = {"mem:1": fact(A)}
+    says = Says(offers=[B], judgements={B: Judgement(Verdict.MERGE, "mem:1", C)})
+    offers = await offered(run(), held, says, POLICY)
+    done = settled(offers, run(), "mem:9", {}, FRESH, now=NOW, policy=POLICY)
+    assert {i: known.content for i, known in done.changed.items()} == {"mem:100": B}
