@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from device.agent.records import Outcome, Result, Run, Step
 
-__all__ = ["observed", "rival", "subject_of"]
+__all__ = ["control_of", "observed", "rival", "subject_of"]
 
 TAPPING = frozenset({"click", "tap", "long_press", "check", "select"})
 MOST_WORDS = 12
@@ -71,6 +71,11 @@ def subject_of(sentence: str) -> tuple[str, str]:
     """(control, place) of a placement sentence, both in small letters; empty for another one."""
     found = _IS.match(sentence) or _IS_ZH.match(sentence)
     return (found["thing"].casefold(), found["place"].casefold()) if found else ("", "")
+
+
+def control_of(step: Step) -> str:
+    """The control that a step's target names, without verb and place; empty for content."""
+    return _named(step)[0] if step.action in TAPPING else ""
 
 
 def _named(step: Step) -> tuple[str, str]:
