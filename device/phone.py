@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+from base64 import b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +21,15 @@ import structlog
 
 from device.actors import ActorSystem, Clock
 from device.actors.window import Window
+from device.agent import (
+    AgentMemory,
+    Distiller,
+    ExactDistiller,
+    ModelDistiller,
+    ServiceDistiller,
+)
 from device.conditions import ConditionSource
+from device.endpoint import Endpoint
 from device.learning import ExampleStore, layer_label
 from device.memory import (
     Note,
@@ -34,8 +44,10 @@ from device.memory import (
     WorkingMemory,
     WorkingStats,
 )
+from device.memory.deduplication import merge_duplicates, undo_merge
 from device.memory.dreaming import anything_pending, consolidate_pending, let_fade
 from device.memory.forgetting import ForgettingPolicy
+from device.memory.judgement import Judgement
 from device.memory.records import Answer, Layer, Turn, TurnDraft
 from device.observer import (
     Answered,
@@ -49,6 +61,8 @@ from device.observer import (
 from device.owner.calls import OwnerCalls
 from device.owner.records import Layers
 from device.recall import Recaller, Router, Score, judge_with, probe
+from device.recall.embedders import BUILTIN
+from device.recall.shards import IndexShards
 from device.settings import Settings
 from device.status import BudgetStatus, ConditionStatus, MemoryStatus, ModelStatus, Status
 from device.sync.adoption import Examiner, Models, Outcome, Shelf
@@ -59,10 +73,10 @@ from device.sync.contributions import Contributions
 from device.sync.identity import Identity
 from device.sync.outbox import Outbox
 from device.sync.usage import Usage
-from device.vault import KeyProtector, Keyring, SealedLog, Storage
+from device.vault import KeyProtector, Keyring, SealedLog, Storage, VaultError
 from privacy import BUDGETS, BitSource, Ledger
 from protocol.models import SPECS, Weights, dedup_features, router_features
-from protocol.params import Parameters
+from protocol.params import Parameters, encode_full
 from protocol.rounds import RoundDescriptor
 
 __all__ = ["DreamReport", "Machine", "Phone"]
@@ -80,8 +94,14 @@ LOGS = (
     "releases",
     "usage",
     "examples",
+    "index",
+    "vectors",
 )
 """The sealed logs of a phone; each has one owner."""
+
+INDEXED_AT_ONCE = 128
+"""Turns kept together from which they are indexed at once: an import must not leave the next
+question to wait for all of it."""
 
 SYNC_TROUBLE = (CloudUnreachable, ChannelClosed, SyncFailed)
 """Failures of a sync after which the phone simply tries again later."""
@@ -102,6 +122,8 @@ class Machine:
     connect: Connect | None = None
     """Opens a channel to the cloud; None: the phone works alone."""
     observer: Observer = field(default_factory=Silent)
+    endpoint: Endpoint | None = None
+    """A model service the owner has named, for distilling; None: no text ever goes to one."""
     examiner: Examiner | None = None
     """Plays the memory probes before a release is adopted; None: only its score decides."""
 
@@ -116,6 +138,8 @@ class DreamReport:
     """None when it was not time to sync, or there is no cloud."""
     problem: str = ""
     """Why the sync failed, in one line; it will be tried again."""
+    merged: int = 0
+    """Memories that became one with a later telling of the same; `Phone.undo_merge` parts them."""
 
 
 class Phone(OwnerCalls):
@@ -154,15 +178,24 @@ class Phone(OwnerCalls):
             "working", lambda: WorkingMemory(logs["working"], settings.working_turns)
         )
         self._layers = Layers(self._raw, self._structured, self._working)
+        self.agent = AgentMemory(
+            self._structured,
+            policy=settings.agent,
+            distiller=self._distiller(),
+            clock=machine.clock,
+            zone=settings.zone,
+        )
         self._faded_at = -math.inf
         self._recaller = Recaller(
             self._raw,
             self._structured,
             self._working,
-            lambda: Router(self.shelf.adopted("router"), settings.zone),
+            lambda: Router(self.shelf.adopted("router"), settings.zone, floor=settings.layer_floor),
             machine.clock,
             judge_provider=lambda: judge_with(self.shelf.weights("dedup")),
             zone=settings.zone,
+            clarifying_rounds=settings.clarifying_rounds,
+            shards=IndexShards(logs["index"], logs["vectors"], BUILTIN),
         )
         self._contributions = Contributions(
             ledger=self.ledger,
@@ -201,6 +234,15 @@ class Phone(OwnerCalls):
         await phone._refill()
         return phone
 
+    def _distiller(self) -> Distiller:
+        if self.settings.distiller == "none":
+            return ExactDistiller()
+        model = ModelDistiller(lambda: self.shelf.weights("dedup"))
+        endpoint = self._machine.endpoint
+        if self.settings.distiller == "endpoint" and endpoint is not None:
+            return ServiceDistiller(endpoint, model)
+        return model
+
     async def _refill(self) -> None:
         """Give the working ring back its newest turns; the raw layer is their only record."""
         newest = (await self._raw.ask(RawStats())).last_sequence
@@ -209,6 +251,8 @@ class Phone(OwnerCalls):
 
     async def close(self) -> None:
         """Stop the actors and release the storage; everything acknowledged is durable already."""
+        with suppress(VaultError):  # an index not sealed is made again, nothing is lost
+            await self._recaller.seal()
         await self._actors.stop()
         for log in self._logs.values():
             log.close()
@@ -235,6 +279,8 @@ class Phone(OwnerCalls):
         turns = await self._raw.ask(RecordMany(list(drafts)))
         for turn in turns[-self.settings.working_turns :]:
             await self._working.ask(Note(turn))
+        if len(turns) >= INDEXED_AT_ONCE:
+            await self._recaller.catch_up()
         return turns
 
     async def recall(self, query: str, k: int = 10) -> Answer:
@@ -305,15 +351,19 @@ class Phone(OwnerCalls):
 
     async def _dream(self, *, fade: bool) -> DreamReport:
         consolidated = await self.consolidate()
+        merged = await self._merge() if consolidated or fade else 0
         if fade:
             await self._let_fade()
+        self._recaller.tidy()
+        await self._recaller.seal()
         if self._machine.connect is None or not self._sync_due():
-            return DreamReport(consolidated, None)
+            return DreamReport(consolidated, None, merged=merged)
         try:
-            return DreamReport(consolidated, await self._sync(self._machine.connect))
+            report = await self._sync(self._machine.connect)
+            return DreamReport(consolidated, report, merged=merged)
         except SYNC_TROUBLE as error:
             log.info("sync failed", reason=str(error))
-            return DreamReport(consolidated, None, str(error))
+            return DreamReport(consolidated, None, str(error), merged)
 
     async def consolidate(self) -> int:
         """Take in what waits, nothing else; how many turns that was."""
@@ -324,6 +374,19 @@ class Phone(OwnerCalls):
             tz=self.settings.zone,
             now=self._clock.now(),
         )
+
+    async def _merge(self) -> int:
+        """Make one of memories that say the same, where the gate allows."""
+        judgement = Judgement(self.shelf.weights("dedup"))
+        return await merge_duplicates(self._structured, judgement, now=self._clock.now())
+
+    async def undo_merge(self, identifier: str) -> tuple[str, str]:
+        """Part a merge, named by its change record or by either memory; ids of the two memories.
+
+        Raises:
+            CannotUndo: nothing was merged there, or a later merge stands on it.
+        """
+        return await undo_merge(self._structured, identifier, now=self._clock.now())
 
     def _fading_due(self) -> bool:
         return self._clock.now() - self._faded_at >= self.settings.forget_interval_seconds
@@ -337,6 +400,7 @@ class Phone(OwnerCalls):
             settings.base_decay, settings.archive_below, settings.delete_below
         )
         await let_fade(self._structured, self._working, now=now, policy=policy)
+        await self.agent.maintain()
         self._faded_at = now
 
     async def sync_now(self) -> SyncReport:
@@ -384,14 +448,23 @@ class Phone(OwnerCalls):
         """Score on the built-in probes and on what this phone's owner has told it."""
         return probe(model, weights, self.examples.training_set(model))
 
-    async def _examine(self, model: str, parameters: Parameters | None) -> frozenset[str]:
+    async def _examine(self, parameters: Parameters) -> frozenset[str]:
         """Memory probes passed with these parameters beside those in use of the other models."""
         assert self._machine.examiner is not None
         held = {name: self.shelf.adopted(name) for name in SPECS}
-        return await self._machine.examiner.passed(Models(**{**held, model: parameters}))
+        return await self._machine.examiner.passed(Models(**{**held, parameters.model: parameters}))
 
     def _note_outcome(self, outcome: Outcome) -> None:
         self.usage.adoption(outcome.model, "adopted" if outcome.adopted else "refused")
+
+    async def adopted(self) -> dict[str, tuple[int, str]]:
+        """The parameters in use: model → (version, the full blob in base64)."""
+        held = {model: self.shelf.adopted(model) for model in SPECS}
+        return {
+            model: (parameters.version, b64encode(encode_full(parameters)).decode())
+            for model, parameters in held.items()
+            if parameters is not None
+        }
 
     async def status(self) -> Status:
         """What the owner sees at a glance."""

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from device.actors import DomainError
+from device.agent.policy import AgentPolicy
 
 __all__ = ["Settings", "SettingsInvalid", "load_settings", "save_settings", "settings_from"]
 
@@ -69,6 +70,11 @@ class Settings(BaseModel):
     """A sealed segment closes at this many records (002)."""
     segment_age_seconds: float = Field(default=24 * 3600.0, gt=0.0)
     """…or at this age (002)."""
+
+    distiller: Literal["none", "model", "endpoint"] = "none"
+    """Who judges what an agent learnt: nobody, the built-in dedup model, or a model service."""
+    agent: AgentPolicy = AgentPolicy()
+    """What an agent learns and is given; table ``[agent]``."""
 
     @field_validator("timezone")
     @classmethod
@@ -127,14 +133,27 @@ def settings_from(fields: Mapping[str, Any], *, where: str = "") -> Settings:
 def save_settings(folder: Path, settings: Settings) -> None:
     """Write what differs from the defaults, readable only by the owner."""
     chosen = settings.model_dump(exclude_defaults=True)
-    lines = [f"{name} = {_toml(value)}" for name, value in sorted(chosen.items())]
+    tables = {name: chosen.pop(name) for name, value in list(chosen.items()) if _is_table(value)}
+    lines = _lines(chosen)
+    for name, table in sorted(tables.items()):
+        lines += ["", f"[{name}]", *_lines(table)]
     path = folder / FILE
     path.touch(mode=0o600)
     path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _lines(fields: Mapping[str, Any]) -> list[str]:
+    return [f"{name} = {_toml(value)}" for name, value in sorted(fields.items())]
 
 
 def _toml(value: str | float | int) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
+    if isinstance(value, bool):
+        return str(value).lower()
     return repr(value)

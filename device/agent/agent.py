@@ -7,7 +7,7 @@ rules of this room, and applies one batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
@@ -231,7 +231,7 @@ class AgentMemory:
             batch.forget(skill_rules.weeded(everything, batch.now, self._policy))
         return KnownSkill(identifier, skill)
 
-    async def set_skill(self, named: str, *, enabled: bool) -> KnownSkill:
+    async def set_skill(self, named: str, enabled: bool) -> KnownSkill:
         """Switch a skill on or off. Raises `UnknownSkill`."""
         known = await self.skill(named)
         async with self._book.batch() as batch:
@@ -246,12 +246,6 @@ class AgentMemory:
         """Let go of what is over its limits or its age, merge like skills; entries changed."""
         self._truncations = 0
         return await keep_up(self._book, self._policy)
-
-    async def sources_gone(self, runs: Iterable[str]) -> list[str]:
-        """Ids of facts learnt from nothing but these runs: what forgetting a run takes with it."""
-        gone = set(runs)
-        known = await self._book.facts()
-        return [i for i, (fact, _) in known.items() if fact.sources and set(fact.sources) <= gone]
 
     def _hour(self, at: float) -> int:
         return datetime.fromtimestamp(at, self._zone).hour

@@ -27,7 +27,7 @@ from device.memory.records import Item, ItemKind
 
 __all__ = ["Batch", "Book", "Facts"]
 
-FIRST_NUMBER = 1 << 48
+FIRST_NUMBER = 10**12
 """Item numbers of this room begin above those that consolidation derives from turns."""
 NUMBERS_A_BATCH = 64
 
@@ -69,11 +69,16 @@ class Book:
         return await self._of(ItemKind.RUN)
 
     @asynccontextmanager
-    async def batch(self) -> AsyncIterator[Batch]:
-        """Changes gathered in the block, applied at its end if it ends well."""
+    async def batch(self, at: float | None = None) -> AsyncIterator[Batch]:
+        """Changes gathered in the block, applied at its end if it ends well.
+
+        `at`: when they are true; now unless given.
+        """
         async with self._lock:
             revision = (await self._structured.ask(StructuredStats())).revision
-            batch = Batch(self.now(), FIRST_NUMBER + revision * NUMBERS_A_BATCH)
+            batch = Batch(
+                self.now() if at is None else at, FIRST_NUMBER + revision * NUMBERS_A_BATCH
+            )
             yield batch
             if batch.changes:
                 await self._structured.ask(Apply(batch.changes))

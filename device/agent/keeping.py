@@ -7,6 +7,7 @@ positions, not names, so that a record stays small; a run's steps are deflated a
 from __future__ import annotations
 
 import zlib
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgpack
@@ -29,12 +30,14 @@ from device.memory.records import Item, ItemKind
 __all__ = [
     "fact_item",
     "fact_of",
+    "learnt_only_from",
     "pattern_item",
     "pattern_of",
     "run_item",
     "run_of",
     "skill_item",
     "skill_of",
+    "words_kept",
 ]
 
 
@@ -79,6 +82,25 @@ def fact_of(item: Item) -> Fact:
         pending=pending,
         rivals=tuple(rivals),
     )
+
+
+def words_kept(item: Item) -> list[str]:
+    """The words in an item's ``detail``: what a search for words has to look at besides."""
+    if item.kind is ItemKind.SKILL:
+        return [*skill_of(item).steps]
+    if item.kind is not ItemKind.RUN:
+        return []
+    steps = run_of(item)[0].steps
+    pages = [step.page for step in steps]
+    shown = [word for page in pages for word in (page.title, *page.visible, *page.clickable)]
+    return [*(step.target for step in steps), *dict.fromkeys(shown)]
+
+
+def learnt_only_from(runs: Collection[str], items: Iterable[Item]) -> list[Item]:
+    """The facts among `items` that were learnt from nothing but these runs (their ids)."""
+    facts = [item for item in items if item.kind is ItemKind.FACT]
+    sources = [frozenset(fact_of(item).sources) for item in facts]
+    return [item for item, of in zip(facts, sources, strict=True) if of and of <= set(runs)]
 
 
 def skill_item(identifier: str, skill: Skill, created: float) -> Item:

@@ -64,7 +64,7 @@ class Teacher:
         # A distilling service may take its time: nothing is held up while it thinks.
         marks = await self._marks(kept, injected)
         offers = await self._offers(kept)
-        async with self._book.batch() as batch:
+        async with self._book.batch(at=self._moment(kept)) as batch:
             source = batch.fresh_id()
             told = mark(
                 await self._book.facts(), marks.confirmed, marks.refuted, batch, self._policy
@@ -88,6 +88,10 @@ class Teacher:
             writing.refused,
         )
 
+    def _moment(self, run: Run) -> float:
+        """When the run taught what it did: its end, so that an old one counts as old."""
+        return min(run.ended, self._book.now())
+
     async def _marks(self, run: Run, injected: Sequence[str]) -> Marks:
         """What the run says of the facts it was given (001: refutations come from failed tasks)."""
         known = await self._book.facts()
@@ -99,7 +103,7 @@ class Teacher:
 
     async def _offers(self, run: Run) -> Offers | None:
         """What the distiller offers; None when it is not this run's turn to be distilled."""
-        runs, now = await self._book.runs(), self._book.now()
+        runs, now = await self._book.runs(), self._moment(run)
         distilled = [(done, at) for done, _, at in runs if at]
         cooled = may_write(run.app, _last_written(runs), now, self._policy)
         if not cooled or not may_distil(run, distilled, now, self._policy):

@@ -168,3 +168,8 @@ class Run:
     outcome: Outcome
     started: float
     intents: tuple[str, ...] = ()
+
+    @property
+    def ended(self) -> float:
+        """When its last step was taken."""
+        return max((step.at for step in self.steps), default=self.started)

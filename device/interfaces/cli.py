@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from device.conditions import ScriptUnreadable
-from device.interfaces.commands import backup, daemon, erase, keys, see, setup, talk
+from device.interfaces.commands import agent, backup, daemon, erase, keys, probe, see, setup, talk
 from device.interfaces.console import errors
 from device.interfaces.service import EXPECTED
 
@@ -21,7 +21,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for group in (setup, talk, see, erase, backup, keys, daemon):
+for group in (setup, talk, see, erase, agent, backup, keys, probe, daemon):
     app.add_typer(group.app)
 
 

@@ -12,12 +12,14 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
 from device.actors import ActorError, DomainError
+from device.interfaces.remote_agent import AGENT_CALLS, RemoteAgent
 from device.memory import ItemPage, Value
 from device.memory.records import Answer, Item, ItemKind, Turn, TurnDraft
 from device.owner import Copied, ForgetPlan, Forgotten, Shown, TakenBack, Why
@@ -59,6 +61,7 @@ CALLS: dict[str, tuple[TypeAdapter[Any], TypeAdapter[Any]]] = {
     "why": (_adapter(tuple[str]), _adapter(Why)),
     "unknown": (_adapter(tuple[()]), _adapter(tuple[str, ...])),
     "forget": (_adapter(tuple[list[str]]), _adapter(int)),
+    "undo_merge": (_adapter(tuple[str]), _adapter(tuple[str, str])),
     "plan_forget": (_adapter(tuple[list[str]]), _adapter(ForgetPlan)),
     "plan_forget_query": (_adapter(tuple[str]), _adapter(ForgetPlan)),
     "forget_items": (_adapter(tuple[list[str], str]), _adapter(Forgotten)),
@@ -76,6 +79,8 @@ CALLS: dict[str, tuple[TypeAdapter[Any], TypeAdapter[Any]]] = {
     "status": (_adapter(tuple[()]), _adapter(Status)),
     "dream": (_adapter(tuple[()]), _adapter(DreamReport)),
     "sync_now": (_adapter(tuple[()]), _adapter(SyncReport)),
+    "adopted": (_adapter(tuple[()]), _adapter(dict[str, tuple[int, str]])),
+    **AGENT_CALLS,
 }
 """Name → (arguments, result), checked at both ends."""
 
@@ -111,7 +116,7 @@ async def _answer(phone: Phone, line: bytes) -> bytes:
     except (ValidationError, ValueError, KeyError, TypeError):
         return json.dumps({"error": "the daemon does not understand this request"}).encode()
     try:
-        value = await getattr(phone, name)(*values)
+        value = await attrgetter(name)(phone)(*values)
     except EXPECTED as error:
         return json.dumps({"error": str(error)}).encode()
     return b'{"value":' + result.dump_json(value) + b"}"
@@ -124,6 +129,7 @@ class RemotePhone:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, settings: Settings
     ) -> None:
         self.settings = settings
+        self.agent = RemoteAgent(self._call)
         self._reader = reader
         self._writer = writer
 
@@ -177,6 +183,10 @@ class RemotePhone:
     async def forget(self, turns: Sequence[str]) -> int:
         """As `Phone.forget`."""
         return await self._call("forget", list(turns))  # type: ignore[no-any-return]
+
+    async def undo_merge(self, identifier: str) -> tuple[str, str]:
+        """As `Phone.undo_merge`."""
+        return await self._call("undo_merge", identifier)  # type: ignore[no-any-return]
 
     async def plan_forget(self, ids: Sequence[str]) -> ForgetPlan:
         """As `Phone.plan_forget`."""
@@ -238,6 +248,10 @@ class RemotePhone:
     async def sync_now(self) -> SyncReport:
         """As `Phone.sync_now`."""
         return await self._call("sync_now")  # type: ignore[no-any-return]
+
+    async def adopted(self) -> dict[str, tuple[int, str]]:
+        """As `Phone.adopted`."""
+        return await self._call("adopted")  # type: ignore[no-any-return]
 
     async def _call(self, name: str, *values: Any) -> Any:
         arguments, result = CALLS[name]

@@ -36,7 +36,7 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 _WORD = re.compile(r"[a-z][a-z'-]*")
 _ENGLISH_NOT = re.compile(r"^(?:not|no|never|without|hardly|barely|nothing|neither|cannot|\w+n't)$")
 _CHINESE_NOT = re.compile(
-    r"(?:不|没有?|并非|别|无|未|毫不|从不|不太|不是很|不怎么|不再|不算)[很太再是算怎么那么够]*$"
+    r"(?:不|没有?|并非|(?<!特)别|无|未|毫不|从不|不太|不是很|不怎么|不再|不算)[很太再是算怎么那么够]*$"
 )
 _NEUTRAL = re.compile(
     r"烦请|麻烦|累计|累积|担保|高兴路|爱丁堡|爱人|爱好|可爱多|压力锅|疼痛科|精神病|精神科|精神卫生|健康[码证险]|笑话|慌忙|痛点|帅[哥府]|成了(?=.{2})"

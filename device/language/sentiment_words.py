@@ -19,7 +19,7 @@ CHINESE_POSITIVE = tuple(
     甜得 好甜 贴心 体贴 善良 热情 可爱 帅 美丽 很美 真美 太美 美得 优美 迷人 浪漫 安心 放心 踏实 松了一口气 松口气 解脱 痛快 爽 过瘾 带劲 给力
     点赞 赞 厉害 佩服 欣赏 羡慕 值得 划算 满足 知足 充实 自在 惬意 悠闲 神清气爽 精神 健康 康复 痊愈 恢复得 升职 加薪 中奖 夺冠 赢了 考过 考上
     通过了 过了考试 录取 成了 还清 乐疯 乐坏 乐开花 笑 开怀 乐趣 美味 美满 圆满 香得 真香 好香 很香 可口 鲜美 地道 表扬 夸 鼓励 支持我 陪着我
-    如愿 顺心 顺畅 顺风 治愈 放松 平静 宁静 期盼 心动 心仪 钟爱 钟情 中意 太好了 太棒 超级好 没得说 百看不厌 回味无穷 心满意足 心花怒放 大饱
+    如愿 顺心 理想 顺畅 顺风 治愈 放松 平静 宁静 期盼 心动 心仪 钟爱 钟情 中意 太好了 太棒 超级好 没得说 百看不厌 回味无穷 心满意足 心花怒放 大饱
     """.split()
 )
 CHINESE_NEGATIVE = tuple(
@@ -29,7 +29,7 @@ CHINESE_NEGATIVE = tuple(
     痛 头疼 头痛 过敏 堵得慌 堵车 失眠 睡不着 睡不好 被骂 骂了 挨骂 挨批 批评 吵架 吵得 吵闹 太吵 被偷 丢了 弄丢 摔碎 摔坏 摔了 坏了 坏掉 碎了 黄了 泡汤
     白忙 白费 倒霉 倒楣 扫兴 无聊 乏味 没劲 没意思 没用 差劲 太差 很差 最差 真差 更差 差评 恶心 恶劣 变差 变坏 不舒服 不开心 不高兴 不喜欢 不爱 不满 不好 不理想 不如意 不在乎 不顺
     不行 不值 不公平 不适 不安 不耐烦 委屈 冤枉 心酸 心疼 心烦 心累 心慌 紧张 慌 慌张 迷茫 困惑 崩溃 抑郁 压抑 低落 消沉 生病 病了 发烧 感冒 咳嗽 住院 受伤
-    骨裂 骨折 恶化 去世 过世 走了以后 离世 分手 离婚 失业 被裁 裁员 被骗 上当 亏了 亏本 浪费 放鸽子 爽约 迟到 挂科 不及格 没考上 苦得 好苦 太苦 痛恨 直不起来
+    骨裂 骨折 恶化 去世 过世 走了以后 离世 分手 离婚 失业 被裁 裁员 被骗 上当 亏了 亏本 浪费 放鸽子 爽约 迟到 挂科 不及格 没考上 苦得 好苦 太苦 痛恨 
     喘不过气 麻木 无助 无奈 内疚 愧疚 自责 尴尬 丢脸 丢人 嫉妒 吃醋 抱怨 投诉 讽刺 嘲笑 欺负 凄凉 惨 悲催 烂 垃圾 坑爹 坑人 折磨 煎熬 噩梦 吓人 再也不来
     """.split()
 )
@@ -62,14 +62,14 @@ ENGLISH_NEGATIVE = frozenset(
     """.split()
 )
 PHRASES_POSITIVE = (
-    r"没有比.{1,8}更好|一点[都也]?不(?:累|难|疼|贵|怕)|不用再|没得说|没话说|不像话(?=$|[，。！])(?<=美得不像话)|松了一?口气|乐疯了"
+    r"没有比.{1,8}更好|一点[都也]?不(?:累|难|疼|贵|怕)|不用再|没得说|没话说|松了一?口气|乐疯了"
     r"|can't complain|couldn't (?:have .{0,20}better|be (?:happier|better|prouder))|over the moon|looking forward|(?:made|make|makes) my day"
     r"|not a single (?:problem|issue)|slept like a baby|no complaints|on cloud nine|came back clean|feel(?:ing|s)? (?:much )?better|got the job"
     r"|not (?:half |too |so |at all )?bad\b|n't bad\b|\b(?:passed|aced) (?:my|the|his|her)|in good hands|dream come true|life is good|worth (?:it|every)"
     r"|can't wait\b|highly recommend|well done|good news|thank (?:you|god|goodness)|\bi(?: really| do| also)* like\b|we(?: really| do)* like\b"
 )
 PHRASES_NEGATIVE = (
-    r"没有一件顺心|没有?一[天件个].{0,3}(?:顺心|好|开心)|根本不|一点[也都]?不(?:开心|高兴|好|喜欢|舒服|顺)|再也不(?:来|去|买|想)|腰都直不起来|要命|心里堵|太不像话"
+    r"没有?一[天件个].{0,3}(?:顺心|好|开心)|根本不|一点[也都]?不(?:开心|高兴|好|喜欢|舒服|顺)|再也不(?:来|去|买|想)|要命|心里堵|太不像话"
     r"|fed up|let (?:me|us|him|her) down|kill(?:ing|s) me|drives? me (?:crazy|mad|nuts)|broke up|not worth|n't worth|not good enough|n't good enough|feel(?:ing)? (?:down|blue|low)"
     r"|can't (?:sleep|stand|take (?:it|this)|cope)|never listens|\bi miss(?:ed)? (?:my|him|her|them|you|the|home)|waste of|(?:got|was|were) (?:stolen|robbed|dumped|fired|laid off)|passed away"
     r"|sick of|tired of|burnt? out|at my wits|in tears|bad news|what a (?:mess|waste|shame|pity|nightmare)|n't (?:like|enjoy|love|happy)|not (?:happy|great|ideal|amused)|lost my"

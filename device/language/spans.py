@@ -6,11 +6,15 @@ All datetimes here are aware and local; `times` turns them into unix seconds at 
 from __future__ import annotations
 
 import calendar
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 
 __all__ = [
+    "AFTER",
+    "BEFORE",
+    "FROM",
     "Kind",
     "Piece",
     "Prefer",
@@ -18,6 +22,7 @@ __all__ = [
     "add_months",
     "day_span",
     "days_span",
+    "easter",
     "from_now",
     "month_day",
     "month_span",
@@ -29,10 +34,12 @@ __all__ = [
     "year_span",
 ]
 
+BEFORE, AFTER, FROM = "before", "after", "from"
+"""Grains of expressions open to one side: before X, after X, from X on."""
 DAYS_IN_WEEK = 7
 MONTHS_IN_YEAR = 12
 MAX_YEAR = 9000
-MIN_YEAR = 1000
+MIN_YEAR = 100
 UNIT_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -65,6 +72,9 @@ class Span:
     grain: str
 
 
+Rebuild = Callable[[datetime, Prefer], "Piece | None"]
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One matched piece: characters [begin, stop) of the text."""
@@ -82,6 +92,10 @@ class Piece:
     """A weekday: beside a date of its own it only repeats what the date says."""
     week: bool = False
     """A whole week: a weekday beside it lies in that week."""
+    floating: bool = False
+    """A date whose year, month or week was left to the reader: "12 May", "the 3rd", "Friday"."""
+    again: Rebuild | None = None
+    """Reads the same words against another reference and preference (set where it is found)."""
 
     def at(self, begin: int, stop: int) -> Piece:
         """The same piece, placed at [begin, stop)."""
@@ -174,6 +188,19 @@ def nth_weekday(year: int, month: int, weekday: int, n: int) -> date | None:
     if n == -1:
         return fitting[-1]
     return fitting[n - 1] if 1 <= n <= len(fitting) else None
+
+
+def easter(year: int) -> date:
+    """Western Easter Sunday (Meeus, *Astronomical Algorithms*, chapter 8)."""
+    a, (b, c) = year % 19, divmod(year, 100)
+    d, e = divmod(b, 4)
+    g = (8 * b + 13) // 25
+    h = (19 * a + b - d - g + 15) % 30
+    i, k = divmod(c, 4)
+    m = (32 + 2 * e + 2 * i - h - k) % 7
+    n = (a + 11 * h + 22 * m) // 451
+    month, day = divmod(h + m - 7 * n + 114, 31)
+    return date(year, month, day + 1)
 
 
 def from_now(amount: float, unit: str, sign: int, reference: datetime) -> Span:

@@ -15,7 +15,11 @@ __all__ = ["content_tokens", "language_of", "split_sentences", "stem", "tokens"]
 _RUN = re.compile(rf"[a-z0-9]+(?:['’][a-z]+)?|[{HAN}]+", re.ASCII)
 _HAN_RUN = re.compile(f"[{HAN}]")
 _LATIN_RUN = re.compile(r"[A-Za-z]")
-_SENTENCE_END = re.compile(r"(?<=[。！？!?；;\n])\s*|(?<=\.)\s+")
+_SENTENCE_END = re.compile(
+    r"(?<=[。！？!?；;\n])\s*"
+    r"|(?<=\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\bProf\.)\s+(?![a-z])"
+)
+"""After a closing mark; the point of "Dr." or "a.m." closes nothing."""
 MIN_STEM_LETTERS = 3
 """Letters that must remain after a suffix is cut, so that `king` stays `king`."""
 

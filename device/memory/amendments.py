@@ -13,10 +13,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 
-from device.language import Draft, DraftKind, extract, find_times
-from device.language.entities import find_people, find_place
+from device.language import (
+    Draft,
+    DraftKind,
+    TimeExpression,
+    content_tokens,
+    extract,
+    find_times,
+    is_user,
+    worth_remembering,
+)
+from device.language.entities import find_place
+from device.language.modality import is_supposed
 from device.memory.records import Turn
 
 __all__ = ["CHANGES", "Amendment", "amend"]
@@ -24,12 +34,17 @@ __all__ = ["CHANGES", "Amendment", "amend"]
 CHANGES = frozenset({DraftKind.CANCEL, DraftKind.MOVE, DraftKind.CORRECT, DraftKind.DONE})
 MAX_CHARACTERS = 90
 """An amendment is short; a longer turn that happens to hold such words tells something else."""
+MAX_TARGET_WORDS = 3
+"""Telling words beside "instead" and the new time; with more it is another plan."""
 DAY_SECONDS = 86_400.0
 VAGUE_GRAINS = frozenset({"second", "days", "after"})
 _ASKED_EN = re.compile(
-    r"^\s*(?:(?:hey|hi|ok(?:ay)?|oh|so|and|also)[,\s]+)*(?:can|could|would|will|shall) (?:you|we|i) (?:please |maybe |just )?", re.IGNORECASE
+    r"^\s*(?:(?:hey|hi|ok(?:ay)?|oh|so|and|also)[,\s]+)*(?:can|could|would|will|shall) (?:you|we|i) (?:please |maybe |just )?",
+    re.IGNORECASE,
 )
-_ASKED_ZH = re.compile(r"^(?:请|麻烦|能不能|可不可以|可以|能)?(?:你|您)?(?:帮我|替我|给我)?(?:能不能|可不可以|可以|能)?(?=把|将|取消|改|推|挪|延|提前)")
+_ASKED_ZH = re.compile(
+    r"^(?:请|麻烦|能不能|可不可以|可以|能)?(?:你|您)?(?:帮我|替我|给我)?(?:能不能|可不可以|可以|能)?(?=把|将|取消|改|推|挪|延|提前)"
+)
 _ASKS = re.compile(r"(?:[?？]+|(?:可以|行|好)?(?:吗|么|呢|不)[?？。]*)\s*$")
 _NUMBERS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "half": 0.5, "another": 1,
@@ -42,15 +57,22 @@ _UNITS = {
 }  # fmt: skip
 _N_EN = r"(?P<n>\d+|a|an|one|two|three|four|five|six|half an?|another)\s+(?P<unit>minute|min|hour|day|week)s?"
 _SHIFT_EN = re.compile(
-    rf"\b(?P<verb>postpone|push|delay|move|put|shift|bring|slide|pull)(?:ed|d)?\b(?P<what>[^.;?]*?)\s*\b(?:(?P<way>back|off|out|forward|up|ahead)\s+)?(?:by\s+)?{_N_EN}\s*(?P<way2>later|earlier|back|forward|sooner)?",
+    rf"\b(?P<verb>postpone|push|delay|move|put|shift|bring|slide|pull)(?:ed|d)?\b(?P<what>[^.;?]*?)\s*\b(?:(?P<way>back|off|out|forward|up|ahead)\s+)?(?P<by>by\s+)?{_N_EN}\s*(?P<way2>later|earlier|back|forward|sooner)?",
     re.IGNORECASE,
 )
-_LATER_EN = re.compile(rf"^(?:make|let'?s (?:make|do)) (?P<what>it|that)\s+{_N_EN}\s+(?P<way2>later|earlier|sooner)", re.IGNORECASE)
+_LATER_EN = re.compile(
+    rf"^(?:make|let'?s (?:make|do)) (?P<what>it|that)\s+{_N_EN}\s+(?P<way2>later|earlier|sooner)",
+    re.IGNORECASE,
+)
 _N_ZH = r"(?P<n>\d+|[一两二三四五六七半])(?:个)?(?P<unit>分钟|小时|钟头|天|日|周|星期|礼拜)"
-_SHIFT_ZH = re.compile(rf"(?P<what>^.*?)(?P<way>往后[推延挪]|推迟|延后|延期|顺延|延迟|往前[提挪]|提前|提早|晚|早|推|延)(?:了)?{_N_ZH}(?!前|后|内)")
-_EARLIER = re.compile(r"forward|up|ahead|earlier|sooner|前|早", re.IGNORECASE)
+_SHIFT_ZH = re.compile(
+    rf"(?P<what>^.*?)(?P<way>往后[推延挪]|推迟|延后|延期|顺延|延迟|往前[提挪]|提前|提早|晚|早|推|延)(?:了)?{_N_ZH}(?!前|后|内)"
+)
+_NO_SHIFT = re.compile(r"提醒|喊我|叫我|闹钟|\bremind|\balarm\b|\bago\b", re.IGNORECASE)
+"""Beside these an amount of time says when to be reminded, or when something was."""
+_EARLIER = re.compile(r"forward|\bup\b|ahead|earlier|sooner|前|早", re.IGNORECASE)
 _INSTEAD = re.compile(
-    r"^\s*(?:ok(?:ay)?,?\s+|actually,?\s+|hmm,?\s+|right,?\s+)?(?:let'?s (?:do|make it|go with|say|move (?:it|that) to)|make (?:it|that)|(?:it|that)'?s (?:now|been moved to)|how about|better)\b|\binstead\W*$"
+    r"^\s*(?:ok(?:ay)?,?\s+|actually,?\s+|hmm,?\s+|right,?\s+)?(?:let'?s (?:do|make it|go with|say|move (?:it|that) to)|make (?:it|that)|(?:it|that)'?s (?:now|been moved to)|how about|better)\b|\binstead\W*$|\b(?:is|are) now (?:on|at|for|this|next)\b"
     r"|^(?:那就|那|就|还是|要不)?(?:定在|定到|约在|放在|换成|改)(?!变|进|善)|^(?:还是|那就|就)[^，。]{1,12}吧?$",
     re.IGNORECASE,
 )
@@ -60,22 +82,28 @@ _NOT_BUT = re.compile(
     re.IGNORECASE,
 )
 _WRONG = re.compile(
-    r"^(?:啊|哦|嗯|等等|呃)?[，,]?(?:不对|不是|更正|纠正|(?:我)?(?:说|搞|记|弄)错了?|口误)[，,。!！：:\s]*(?:应该)?(?:是|在|去)?(?P<zh>[^，,。；!！]{1,24})"
-    r"|^(?:no|oops|wait|sorry|correction|actually|i mean(?:t)?|my mistake|i was wrong)\b[,:.!\s—-]*(?:no[,\s]+)?(?:sorry[,\s]+)?(?:i mean(?:t)?\s+)?(?:it(?:'s| is| was| should be| will be)?|that(?:'s| is| was)?|the [a-z ]{2,20} (?:is|was))?\s*(?:actually\s+)?(?P<en>[^,.;!]{2,50})",
+    r"^(?:啊|哦|嗯|等等|呃)?[，,]?(?:不对|更正|纠正|(?:我)?(?:说|搞|记|弄)错了?|口误)[，,。!！：:\s]*(?:应该)?(?:是|在|去)?(?P<zh>[^，,。；!！]{1,24})"
+    r"|^(?:no|oops|wait|sorry|correction|actually|my mistake|i was wrong)\b[,:.!\s—-]*(?:no[,\s]+)?(?:sorry[,\s]+)?"
+    r"(?:i mean(?:t)?\s+|(?:it|that)(?:'s| is| was| should be| will be)\s+)?(?:actually\s+)?(?P<en>[^,.;!]{2,50})|^i meant? (?P<meant>[^,.;!]{2,50})",
+    re.IGNORECASE,
+)
+_PLACE_EN = re.compile(r"[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2}")
+_DROPPED = re.compile(
+    r"\b(?:never ?mind|forget|skip|drop|ditch)(?: about)?\s+(?P<what>(?!out\b|off\b|by\b|to\b|what\b|how\b|when\b|that i\b)[^,.;!?]{3,40})",
     re.IGNORECASE,
 )
 _CANCEL = re.compile(
-    r"\b(?:never ?mind|forget(?: about)?|skip|drop)\b(?! (?:to|what|how|when|that i))|\b(?:i|we)(?:'m| am|'re| are)? (?:won't|will not|not) (?:be )?(?:going|making it|coming|attending|able to make)\b|\b(?:i|we) (?:won't|can't|cannot) make (?:it|that)\b"
+    r"\b(?:i|we)(?:'m| am|'re| are)? (?:won't|will not|not) (?:be )?(?:going|making it|coming|attending|able to make)\b(?: to)?|\b(?:i|we) (?:won't|can't|cannot) make (?:it|that)\b"
     r"|\b(?:isn't|not) happening(?: any ?more)?\b|\bfell through\b"
-    r"|(?:^|[，,])(?:算了|就)?[^，。不]{0,10}不(?:看|做|弄|去|来|办|学|练|吃|聚|打|跑|交|投|飞|旅游|出差|参加|体检|面试)(?:成|了)(?:吧)?[。!！]?$|去不(?:了|成)了?|来不了了?",
+    r"|不(?:看|做|弄|去|来|办|学|练|吃|聚|打|跑|交|投|飞|旅游|出差|参加|体检|面试)(?:成|了)(?:吧)?[。!！]?$|[去来]不(?:了|成)了?",
     re.IGNORECASE,
 )
 _DONE = re.compile(
-    r"\b(?:i've|i have|we've|we have) (?:already |just )?(?:been to|seen|done|sorted|taken care of|handed in|submitted|paid|picked up|finished)\b|\b(?:took care of|all (?:done|sorted|set) with|checked off)\b|\bthat'?s (?:done|sorted|taken care of)\b"
-    r"|(?:看|办|做|弄|交|考|开|搬|修|取|买|写|吃|谈|面|体检|复查)完[^，。了]{0,8}了|已经[^，。]{0,6}(?:过|完|好)[^，。]{0,8}了|(?:^|[，,])[^，。]{0,10}(?:已经|都)(?:办|做|弄|交|搞|处理)(?:好|完|定)",
+    r"\b(?:i've|i have|we've|we have) (?:already |just )?(?:been to|seen|done|sorted|taken care of|handed in|submitted|paid|picked up|finished)\b"
+    r"|\b(?:took care of|all (?:done|sorted|set) with|checked off|that'?s (?:done|sorted|taken care of))\b"
+    r"|(?:看|办|做|弄|交|考|开|搬|修|取|买|写|吃|谈|面|体检|复查)完[^，。了]{0,8}了|已经[^，。]{0,6}[过完好][^，。]{0,8}了|(?:已经|都)(?:办|做|弄|交|搞|处理)[好完定]",
     re.IGNORECASE,
 )
-_FRAMES = re.compile(r"^(?:上海|.)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +119,110 @@ def amend(turn: Turn, drafts: Sequence[Draft], tz: tzinfo) -> Amendment | None:
     """The change a short turn makes to something said before; None when it makes none, or when
     one of `drafts` already is one."""
     text = turn.text.strip()
-    if not text or len(text) > MAX_CHARACTERS or any(draft.kind in CHANGES for draft in drafts):
+    if len(text) > MAX_CHARACTERS or any(draft.kind in CHANGES for draft in drafts):
         return None
+    if is_supposed(text) or not worth_remembering(text, turn.speaker, turn.kind):
+        return None
+    base = Draft(DraftKind.MOVE, text, "user" if is_user(turn.speaker) else turn.speaker)
     reference = datetime.fromtimestamp(turn.at, tz)
-    subject = drafts[0].subject if drafts else _subject(turn)
-    base = Draft(DraftKind.MOVE, text, subject, place=find_place(text), people=find_people(text))
     return (
-        _shifted(base, text)
-        or _asked(turn, text, tz)
-        or _rescheduled(base, text, reference)
-        or _corrected(base, text, reference)
-        or _ended(base, text)
+        _shifted(base)
+        or _asked(turn, tz)
+        or _rescheduled(base, reference)
+        or _corrected(base, reference)
+        or _ended(base, reference)
     )
+
+
+def _shifted(base: Draft) -> Amendment | None:
+    """ "Push the dentist back a week", “会议推迟两天”."""
+    for pattern in (_SHIFT_EN, _LATER_EN, _SHIFT_ZH):
+        match = pattern.search(base.text)
+        if match is None:
+            continue
+        found = match.groupdict()
+        way = " ".join(filter(None, (found.get("way"), found.get("way2"), found.get("by"))))
+        if not way or _NO_SHIFT.search(base.text):
+            return None
+        digits = found["n"].split()[0].lower()
+        amount = float(digits) if digits.isdigit() else _NUMBERS[digits]
+        seconds = amount * _UNITS[found["unit"].lower()]
+        shift = -seconds if _EARLIER.search(way) else seconds
+        return Amendment(replace(base, planned=True, target=found["what"].strip(" 把将")), shift)
+    return None
+
+
+def _asked(turn: Turn, tz: tzinfo) -> Amendment | None:
+    """A change asked for politely: "could you move it to Friday?" means "move it to Friday"."""
+    plain = _ASKED_ZH.sub("", _ASKED_EN.sub("", turn.text))
+    if plain == turn.text:
+        return None
+    plain = _ASKS.sub("", plain).strip(" ，,")
+    if not plain:
+        return None
+    said = extract(plain, turn.speaker, turn.at, tz, turn.kind)
+    changes = [draft for draft in said if draft.kind in CHANGES]
+    return Amendment(changes[0]) if changes else amend(replace(turn, text=plain), said, tz)
+
+
+def _rescheduled(base: Draft, reference: datetime) -> Amendment | None:
+    """ "Let's do Friday instead", “那就周五吧”."""
+    if _INSTEAD.search(base.text) is None:
+        return None
+    times = _times(base.text, reference)
+    if not times:
+        return None
+    target = _without(_INSTEAD.sub(" ", base.text), times)
+    if len(content_tokens(target)) > MAX_TARGET_WORDS:
+        return None
+    return Amendment(_at(replace(base, planned=True, target=target), times[0]))
+
+
+def _corrected(base: Draft, reference: datetime) -> Amendment | None:
+    """ "Not Wednesday, Thursday", "no, it was in Boston", “不是杭州，是上海”."""
+    base = replace(base, kind=DraftKind.CORRECT)
+    match = _NOT_BUT.search(base.text)
+    if match is not None:
+        wrong, right = match["a"] or match["c"], match["b"] or match["d"]
+        times = _times(right, reference)
+        if times:
+            return Amendment(_at(base, times[0]))
+        named = match["b"] or _PLACE_EN.fullmatch(right.strip())
+        return Amendment(replace(base, target=wrong, place=right.strip())) if named else None
+    match = _WRONG.search(base.text)
+    if match is None:
+        return None
+    right = next(filter(None, match.groupdict().values())).strip()
+    times = _times(right, reference)
+    if times:
+        return None if content_tokens(_without(right, times)) else Amendment(_at(base, times[0]))
+    place = find_place(right) or (right if match["zh"] else "")
+    alone = place and not content_tokens(right.replace(place, " "))
+    return Amendment(replace(base, place=place)) if alone else None
+
+
+def _ended(base: Draft, reference: datetime) -> Amendment | None:
+    """ "Never mind the dentist", “牙医不看了”, “体检做完了”."""
+    dropped = _DROPPED.search(base.text)
+    if dropped is not None and content_tokens(dropped["what"]):
+        return Amendment(replace(base, kind=DraftKind.CANCEL, target=dropped["what"]))
+    for kind, pattern in ((DraftKind.CANCEL, _CANCEL), (DraftKind.DONE, _DONE)):
+        if pattern.search(base.text):
+            times = _times(base.text, reference)
+            ended = replace(base, kind=kind, target=_without(base.text, times))
+            return Amendment(_at(ended, times[0]) if times else ended)
+    return None
+
+
+def _times(text: str, reference: datetime) -> list[TimeExpression]:
+    return [time for time in find_times(text, reference) if time.grain not in VAGUE_GRAINS]
+
+
+def _without(text: str, times: Sequence[TimeExpression]) -> str:
+    for time in times:
+        text = text.replace(time.text, " ")
+    return text
+
+
+def _at(draft: Draft, time: TimeExpression) -> Draft:
+    return replace(draft, starts=time.start, ends=time.end, time_text=time.text)

@@ -11,19 +11,19 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 
 from device.language import Draft, DraftKind, content_tokens, extract
+from device.memory.amendments import amend
 from device.memory.changes import Change
 from device.memory.coding import item_id
 from device.memory.confidence import CERTAIN, OWNER_SOURCE, preference_confidence
 from device.memory.desk import Desk
-from device.memory.lifecycle import SLOTS, Transition, is_plan, record_of
+from device.memory.lifecycle import SLOTS, Transition, record_of
+from device.memory.people import USER, with_names
 from device.memory.records import EventState, Item, ItemKind, Turn
-from device.memory.rescheduling import new_time
+from device.memory.rescheduling import new_time, shifted
+from device.memory.targets import EventChange, event_meant
 
 __all__ = ["Consolidator", "consolidate"]
 
-DAY_SECONDS = 86_400.0
-REPORT_SECONDS = 14 * DAY_SECONDS
-"""How long after an event its end may still be reported."""
 NOTE_SLOT = 16
 """Change records of a turn's own doing start at this slot."""
 EVENT_CONFIDENCE = 0.8
@@ -51,23 +51,49 @@ class Consolidator:
     def consolidate(self, turns: Sequence[Turn], tz: tzinfo) -> list[Change]:
         """Changes of one batch, in order; the next batch builds on them."""
         for turn in turns:
-            for slot, draft in enumerate(extract(turn.text, turn.speaker, turn.at, tz, turn.kind)):
-                _Step(self._desk, turn, slot, draft, tz).run()
+            self._take_in(turn, tz)
         return self._desk.take_changes()
+
+    def _take_in(self, turn: Turn, tz: tzinfo) -> None:
+        drafts = extract(turn.text, turn.speaker, turn.at, tz, turn.kind)
+        amendment = amend(turn, drafts, tz)
+        if amendment is not None:
+            step = _Step(self._desk, turn, len(drafts), amendment.draft, tz, amendment.shift)
+            if step.change():
+                # The same words are no event of their own any more.
+                drafts = [draft for draft in drafts if draft.kind is not DraftKind.EVENT]
+        for slot, draft in enumerate(drafts):
+            _Step(self._desk, turn, slot, draft, tz).run()
 
 
 class _Step:
     """One draft of one turn, put where it belongs."""
 
-    def __init__(self, desk: Desk, turn: Turn, slot: int, draft: Draft, tz: tzinfo) -> None:
+    def __init__(
+        self, desk: Desk, turn: Turn, slot: int, draft: Draft, tz: tzinfo, shift: float = 0.0
+    ) -> None:
         self._desk = desk
         self._turn = turn
         self._draft = draft
         self._tz = tz
         self._number = turn.sequence * SLOTS + slot
         self._note = self._number + NOTE_SLOT
+        self._shift = shift
+
+    def change(self) -> bool:
+        """Change the event the draft is about; whether there is one."""
+        match self._draft.kind:
+            case DraftKind.CANCEL:
+                return self._end(EventState.CANCELLED, Transition.CANCELLED)
+            case DraftKind.DONE:
+                return self._end(EventState.COMPLETED, Transition.COMPLETED)
+            case DraftKind.CORRECT:
+                return self._move(Transition.CORRECTED)
+            case _:
+                return self._move(Transition.MOVED)
 
     def run(self) -> None:
+        """Put the draft where it belongs."""
         match self._draft.kind:
             case DraftKind.EVENT:
                 self._event()
@@ -76,15 +102,11 @@ class _Step:
             case DraftKind.ATTRIBUTE:
                 self._attribute()
             case DraftKind.CANCEL:
-                self._end(EventState.CANCELLED, Transition.CANCELLED)
-            case DraftKind.DONE:
-                self._end(EventState.COMPLETED, Transition.COMPLETED)
-                if self._draft.eventful:
+                self.change()
+            case _:
+                changed = self.change()
+                if self._draft.eventful and (not changed or self._draft.kind is DraftKind.DONE):
                     self._event()
-            case DraftKind.MOVE:
-                self._move(Transition.MOVED)
-            case DraftKind.CORRECT:
-                self._move(Transition.CORRECTED)
 
     # -- events
 
@@ -112,25 +134,22 @@ class _Step:
     def _day(self, at: float | None) -> str:
         return "" if at is None else datetime.fromtimestamp(at, self._tz).date().isoformat()
 
-    def _end(self, state: EventState, transition: Transition) -> None:
-        done = state is EventState.COMPLETED
-        event = self._desk.open_event(
-            self._draft.target, self._turn.at, said_back=REPORT_SECONDS if done else DAY_SECONDS
-        )
+    def _end(self, state: EventState, transition: Transition) -> bool:
+        event = self._meant()
         if event is None:
-            return
-        if done and (not is_plan(event) or (event.starts or 0.0) > self._turn.at):
-            return
+            return False
         self._desk.update(replace(event, state=state, updated=self._turn.at))
         self._write_note(event, transition)
+        return True
 
-    def _move(self, transition: Transition) -> None:
-        event = self._desk.open_event(self._draft.target, self._turn.at)
-        if event is None:
-            if self._draft.eventful:
-                self._event()
-            return
-        starts, ends, words = new_time(event, self._draft, self._turn.at, self._tz)
+    def _meant(self) -> Item | None:
+        return event_meant(self._desk, EventChange(self._draft, self._turn.at, self._tz))
+
+    def _move(self, transition: Transition) -> bool:
+        event = self._meant()
+        if event is None or (self._shift and event.starts is None):
+            return False
+        starts, ends, words = self._new_time(event)
         moved = replace(
             event,
             id=item_id(self._number),
@@ -144,6 +163,12 @@ class _Step:
         )
         self._desk.create(moved)
         self._retire(event, moved.id, EventState.CANCELLED, transition)
+        return True
+
+    def _new_time(self, event: Item) -> tuple[float | None, float | None, str]:
+        if self._draft.starts is None:
+            return shifted(event, self._shift, self._tz)
+        return new_time(event, self._draft, self._turn.at, self._tz)
 
     # -- preferences and attributes
 
@@ -226,7 +251,7 @@ class _Step:
             action=draft.action,
             object=draft.object,
             place=draft.place,
-            people=draft.people,
+            people=with_names(draft.people, self._desk.entities(USER)) if draft.people else (),
             starts=draft.starts,
             ends=draft.ends,
             time_text=draft.time_text,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from device.memory.confidence import VOLUNTEERED
+from device.memory.lifecycle import Transition
 from device.memory.records import AGENT_KINDS, EventState, Item, ItemKind
 
 __all__ = ["Fate", "ForgettingPolicy", "faded", "fate", "retention"]
@@ -54,9 +55,10 @@ def fate(item: Item, now: float, policy: ForgettingPolicy) -> Fate:
     """Keep, archive or delete one item.
 
     Never faded: what the user is (entities), a preference sure enough to volunteer, and an event
-    still to come; what an agent learnt has rules of its own.
+    still to come; nor the note that a merge was undone, or the next dream would do it again. What
+    an agent learnt has rules of its own.
     """
-    if item.kind in AGENT_KINDS:
+    if item.kind in AGENT_KINDS or item.action == Transition.PARTED:
         return Fate.KEEP
     if item.kind is ItemKind.ENTITY and not item.replaced_by:
         return Fate.KEEP

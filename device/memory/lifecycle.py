@@ -8,6 +8,7 @@ Every transition writes a CHANGE item whose ``subject`` is the id of the item it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import StrEnum
@@ -35,11 +36,22 @@ class Transition(StrEnum):
     COMPLETED = "completed"
     EXPIRED = "expired"
     REPLACED = "replaced"
+    MERGED = "merged"
+    PARTED = "parted"
+    """A merge undone; its record keeps the two from being merged again."""
 
 
+_INTENDED = re.compile(
+    r"(?<!不)(?:要(?!是|么|求)|打算|准备|计划|得(?=去|把|交|办|写)|还没|记得|别忘)"
+    r"|\b(?:will|'ll|going to|plan(?:ning)? to|have to|need to|must|want to|'d like to|remind|"
+    r"don't forget|booked|signed up)\b",
+    re.IGNORECASE,
+)
+"""Words of an event that was still to come, for one with no time of its own."""
 _CHINESE = {
     Transition.CANCELLED: "已取消", Transition.MOVED: "已改期", Transition.CORRECTED: "已更正",
     Transition.COMPLETED: "已完成", Transition.EXPIRED: "已过期", Transition.REPLACED: "已更新",
+    Transition.MERGED: "已合并", Transition.PARTED: "已分开",
 }  # fmt: skip
 
 
@@ -70,8 +82,12 @@ def record_of(
 
 
 def is_plan(item: Item) -> bool:
-    """Whether an event lay ahead when it was said."""
-    return item.kind is ItemKind.EVENT and item.starts is not None and item.starts > item.created
+    """Whether an event lay ahead when it was said: by its time, else by its words."""
+    if item.kind is not ItemKind.EVENT:
+        return False
+    if item.starts is None:
+        return bool(_INTENDED.search(item.text))
+    return item.starts > item.created
 
 
 def expire(items: Iterable[Item], now: float) -> list[Change]:

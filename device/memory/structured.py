@@ -42,6 +42,7 @@ from device.memory.itemcalls import (
     Touch,
     Trace,
 )
+from device.memory.people import names_told, without_names
 from device.memory.provenance import drawn_from, numbers_of, without_turns
 from device.memory.raw import Forget, ForgetAll
 from device.memory.records import Item, ItemKind
@@ -243,14 +244,8 @@ class StructuredMemory(Actor):
         superseded record stays: it might hold the words of what was forgotten."""
         if not ids and not turns:
             return 0
-        barred = set(turns)
-        left = [i for i in self._state.archived if i not in set(ids)]
-        cold = [i for i in left if not turns_apart(self._state.archived[i], barred)]
-        survivors = [
-            without_turns(item, barred)
-            for item in (*self._state.items.values(), *self._read(cold))
-            if item.id not in set(ids) and not turns_apart(numbers_of(item.turns), barred)
-        ]
+        survivors = self._survivors(set(ids), set(turns))
+        cold = [item.id for item in survivors if item.id in self._state.archived]
         mark = self._state.revision + 1
         # The mark first: a crash before the erase leaves records that replay drops.
         records = [itemlog.forgotten_record(mark, ids, turns)]
@@ -267,6 +262,21 @@ class StructuredMemory(Actor):
         self._touched.difference_update(ids)
         self._erase(erased)
         return len(ids)
+
+    def _survivors(self, ids: set[str], turns: set[int]) -> list[Item]:
+        """New forms of the items that stay but named a forgotten turn or a forgotten name."""
+        names = names_told(self._read(sorted(ids)))
+        cold = [
+            i for i, drawn in self._state.archived.items() if names or not turns_apart(drawn, turns)
+        ]
+        changed = []
+        for item in (*self._state.items.values(), *self._read(cold)):
+            if item.id not in ids:
+                apart = turns_apart(numbers_of(item.turns), turns)
+                left = item if apart else without_turns(item, turns)
+                left = without_names(left, names)
+                changed += [left] if left is not item else []
+        return changed
 
     def _forget_all(self, last: int) -> int:
         revision = self._state.revision + 1

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
+from device.agent.keeping import learnt_only_from
 from device.learning import ExampleStore
 from device.memory import (
     DrawnFrom,
@@ -18,10 +19,12 @@ from device.memory import (
     ForgetItems,
     ForgetValue,
     ForgottenTurns,
+    ListArchived,
+    ListItems,
     Together,
     Value,
 )
-from device.memory.records import Item, Turn
+from device.memory.records import Item, ItemKind, Turn
 from device.owner.matching import Words, items_with, turns_with, values_with
 from device.owner.records import Layers, Named, UnknownMemory, sort_ids
 
@@ -176,12 +179,22 @@ class Eraser:
         chosen = {i: values[i] for i in named.values}
         facts = await self._facts_behind(chosen.values()) if chosen else []
         items |= {item.id: item for item in facts}
+        items |= {item.id: item for item in await self._learnt_from(items.values())}
         turns |= dict.fromkeys(turn for item in items.values() for turn in item.turns)
         turns |= dict.fromkeys(v.source for v in chosen.values() if v.source.startswith("raw:"))
         drawn = await structured.ask(DrawnFrom(tuple(turns)))
         items |= {item.id: item for item in drawn}
         chosen |= {i: value for i, value in values.items() if value.source in turns}
         return _Closure(list(turns), [items[i] for i in sorted(items)], chosen)
+
+    async def _learnt_from(self, items: Iterable[Item]) -> list[Item]:
+        """What the agent learnt from nothing but the runs among these items."""
+        runs = {item.id for item in items if item.kind is ItemKind.RUN}
+        if not runs:
+            return []
+        held = await self._layers.structured.ask(ListItems(ItemKind.FACT))
+        cold = await self._layers.structured.ask(ListArchived())
+        return learnt_only_from(runs, [*held, *cold])
 
     async def _facts_behind(self, values: Iterable[Value]) -> list[Item]:
         """The structured facts that say the same as these values."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime, tzinfo
 
 from device.actors import DomainError, checkpoint
+from device.agent.keeping import words_kept
 from device.language import content_tokens, find_times
 from device.memory import DrawnFrom, ListArchived, ListItems, TurnsAfter, TurnsBetween
 from device.memory.records import Item, Turn
@@ -102,4 +103,5 @@ async def _between(layers: Layers, words: Words) -> AsyncIterator[list[Turn]]:
 
 
 def _words_of(item: Item) -> str:
-    return " ".join([item.text, item.subject, item.object, item.place, *item.people])
+    words = [item.text, item.subject, item.object, item.place, *item.people]
+    return " ".join([*words, *words_kept(item)])

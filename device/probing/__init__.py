@@ -1,7 +1,8 @@
 """Memory probes: standard questions about scripted dialogues, asked of a real phone memory.
 
 suite/        the probes: one TOML file a path through the memory
-schema.py     what a dialogue, a step and a probe may say
+loading.py    reads them
+schema.py     what a dialogue and a probe may say; steps.py what happens in one
 stage.py      a phone in RAM that plays a dialogue under a scripted clock
 checks.py     what a probe expects against what the phone answered
 engine.py     plays a suite, one result at a time
@@ -10,7 +11,8 @@ examiner.py   which probes a set of parameters passes, worked out once
 
 from device.probing.engine import Report, Result, play, run
 from device.probing.examiner import Examiner
-from device.probing.schema import Dialogue, Language, MemoryKind, Probe, Suite, load_suite
+from device.probing.loading import Suite, SuiteInvalid, load_suite
+from device.probing.schema import Dialogue, Language, MemoryKind, Probe
 from device.sync.adoption import Models
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "Report",
     "Result",
     "Suite",
+    "SuiteInvalid",
     "load_suite",
     "play",
     "run",

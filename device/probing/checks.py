@@ -100,6 +100,14 @@ def _retired(seen: _Seen) -> Iterator[str]:
                 yield f"what turn {number} said is {item.state}, yet given as standing"
 
 
+def _unvolunteered(seen: _Seen) -> Iterator[str]:
+    by_id = {item.id: item for item in seen.items if item.kind is ItemKind.PREFERENCE}
+    given = [by_id[hit.id] for hit in seen.answer.hits if hit.id in by_id]
+    for number, turn in _turns(seen, seen.probe.unvolunteered):
+        if any(turn in item.turns for item in given):
+            yield f"the unsure preference of turn {number} is brought up unasked"
+
+
 def _folds(seen: _Seen) -> Iterator[str]:
     turns = set(seen.stage.ids(seen.probe.folds))
     if turns and not any(turns <= {hit.id, *hit.turns} for hit in seen.answer.hits):
@@ -229,6 +237,7 @@ _CHECKS: tuple[Callable[[_Seen], Iterator[str]], ...] = (
     _leaves,
     _unsaid,
     _retired,
+    _unvolunteered,
     _folds,
     _apart,
     _empty,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from device.actors import checkpoint
 from device.probing.checks import wrong
-from device.probing.schema import Dialogue, Probe, Suite
+from device.probing.loading import Suite
+from device.probing.schema import Dialogue, Probe
 from device.probing.stage import Stage, stage
 from device.sync.adoption import Models
 
@@ -63,7 +64,7 @@ class Report:
         return {"total": self.total, "passed": self.passed, "failed": failed}
 
 
-async def play(suite: Suite, models: Models) -> AsyncIterator[Result]:
+async def play(suite: Suite, models: Models) -> AsyncGenerator[Result, None]:
     """Ask every probe of a phone with these parameters; the loop runs between any two.
 
     Close it (`contextlib.aclosing`) when leaving early: a phone in RAM is open meanwhile.

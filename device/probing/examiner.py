@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 
 from device.probing.engine import play
-from device.probing.schema import Suite, load_suite
+from device.probing.loading import Suite, load_suite
 from device.sync.adoption import Models
 from protocol.params import Parameters, sha256_of
 

@@ -1,49 +1,24 @@
-"""What a file of probes may say; everything else in it is refused with its place.
+"""What a dialogue and its probes may say.
 
-A file holds dialogues of one path through the memory. Its steps are played in order, a probe asks
-at its own time: what the dialogue says later has not happened yet. Turns are numbered from 1.
+A dialogue's steps are played in order, a probe asks at its own time: what the dialogue says later
+has not happened yet. Turns are numbered from 1.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
-from importlib import resources
-from importlib.resources.abc import Traversable
-from typing import Annotated, Any, Literal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from device.actors import DomainError
 from device.memory.records import EventState, ItemKind, Layer
+from device.probing.steps import Part, Say, Step
 
-__all__ = [
-    "Chatter",
-    "Dialogue",
-    "Dream",
-    "Forget",
-    "ForgetWords",
-    "ItemCheck",
-    "Language",
-    "MemoryKind",
-    "Probe",
-    "Restart",
-    "RouterKind",
-    "Say",
-    "Step",
-    "Suite",
-    "SuiteInvalid",
-    "Task",
-    "TaskEnded",
-    "Use",
-    "load_suite",
-]
+__all__ = ["Dialogue", "ItemCheck", "Language", "MemoryKind", "Probe", "RouterKind"]
 
-FOLDER = "suite"
 STEP_SECONDS = 30.0
 """From one step to the next where no time is given, and from the last step to the question."""
 WITHIN = 3
@@ -52,10 +27,6 @@ HITS = 5
 """Memories asked for."""
 ZONES = {"zh": "Asia/Shanghai", "en": "America/New_York"}
 """Where a dialogue plays unless it says so."""
-
-
-class SuiteInvalid(DomainError):
-    """A file of probes does not fit the schema; the message says which and where."""
 
 
 class Language(StrEnum):
@@ -92,87 +63,7 @@ class RouterKind(StrEnum):
     RAW = "raw"
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class _Timed(_Part):
-    at: datetime | None = None
-    """Local time; none: `STEP_SECONDS` after the step before."""
-
-
-class Say(_Timed):
-    """A turn is recorded."""
-
-    say: str
-    by: str = "user"
-    session: str = ""
-    source: str = ""
-    kind: Literal["dialogue", "operation", "system"] = "dialogue"
-
-
-class Chatter(_Timed):
-    """So many turns of talk about nothing; they have no number."""
-
-    chatter: int = Field(ge=1)
-
-
-class Dream(_Timed):
-    """The phone dreams: consolidates, expires, forgets."""
-
-    dream: Literal[True]
-
-
-class Forget(_Timed):
-    """The user erases these turns and all that was drawn from them."""
-
-    forget: tuple[int, ...]
-
-
-class ForgetWords(_Timed):
-    """The user erases everything that holds these words."""
-
-    forget_words: str
-
-
-class Use(_Timed):
-    """The user asks `use`, and what came of turn `helped` helped."""
-
-    use: str
-    helped: int
-
-
-class Task(_Timed):
-    """The agent notes the state of a task in the working layer."""
-
-    task: str
-    state: str
-
-
-class TaskEnded(_Timed):
-    """The task is over."""
-
-    ended: str
-
-
-class Restart(_Timed):
-    """The phone is closed and opened again."""
-
-    restart: Literal[True]
-
-
-def _as_say(step: object) -> object:
-    """A bare string is a turn of the user."""
-    return {"say": step} if isinstance(step, str) else step
-
-
-Step = Annotated[
-    Say | Chatter | Dream | Forget | ForgetWords | Use | Task | TaskEnded | Restart,
-    BeforeValidator(_as_say),
-]
-
-
-class ItemCheck(_Part):
+class ItemCheck(Part):
     """One structured memory that must be there; only what is given is compared."""
 
     kind: ItemKind
@@ -199,7 +90,7 @@ class ItemCheck(_Part):
     """Sure enough to be brought up unasked (002, preferences)."""
 
 
-class Probe(_Part):
+class Probe(Part):
     """A question and what must, and must not, come of it."""
 
     id: str
@@ -225,6 +116,8 @@ class Probe(_Part):
     retired: tuple[int, ...] = ()
     """Turns of which no cancelled, done, expired or replaced memory may be given as one that
     stands."""
+    unvolunteered: tuple[int, ...] = ()
+    """Turns of which no preference may be brought up."""
     folds: tuple[int, ...] = ()
     """Turns that one hit must carry together."""
     apart: tuple[int, ...] = ()
@@ -246,7 +139,7 @@ class Probe(_Part):
     """Words that no structured memory (change records apart) may hold."""
     archived: tuple[int, ...] = ()
     """Turns whose memories must be in the cold archive and in no hit."""
-    values: dict[str, str] = {}
+    values: dict[str, str] = Field(default_factory=dict)
     """Working values, by key."""
     no_values: tuple[str, ...] = ()
     ring: tuple[int, ...] = ()
@@ -271,10 +164,11 @@ class Probe(_Part):
         """Every turn number it mentions."""
         named = (self.finds, self.leaves, self.retired, self.folds, self.apart, self.archived)
         items = (item.turns or () for item in self.items)
-        return {turn for turns in (*named, self.ring, self.not_ring, *items) for turn in turns}
+        more = (self.ring, self.not_ring, self.unvolunteered)
+        return {turn for turns in (*named, *more, *items) for turn in turns}
 
 
-class Dialogue(_Part):
+class Dialogue(Part):
     """A script and the probes asked of the phone that heard it."""
 
     id: str = Field(pattern=r"^(zh|en)-[a-z0-9-]+$")
@@ -325,80 +219,3 @@ class Dialogue(_Part):
             if self.asked_at(probe) < times[0]:
                 raise ValueError(f"{self.id}/{probe.id}: asks before the dialogue starts")
         return self
-
-
-class _File(_Part):
-    path: str = Field(pattern=r"^[a-z-]+$")
-    dialogue: tuple[Dialogue, ...] = Field(min_length=1)
-
-
-class Suite(_Part):
-    """Every dialogue with its probes."""
-
-    dialogues: tuple[Dialogue, ...]
-
-    def __len__(self) -> int:
-        return sum(len(dialogue.probes) for dialogue in self.dialogues)
-
-    def __iter__(self) -> Iterator[tuple[Dialogue, Probe]]:  # type: ignore[override]
-        """Each probe with its dialogue."""
-        return ((d, p) for d in self.dialogues for p in d.probes)
-
-    @property
-    def paths(self) -> list[str]:
-        """The paths it walks, sorted."""
-        return sorted({probe.path for _, probe in self})
-
-    def only(self, *, language: str | None = None, path: str | None = None) -> Suite:
-        """The part in one language, or along one path."""
-        kept = []
-        for dialogue in self.dialogues:
-            if language and dialogue.language != language:
-                continue
-            probes = tuple(p for p in dialogue.probes if not path or p.path == path)
-            if probes:
-                kept.append(dialogue.model_copy(update={"probes": probes}))
-        return Suite(dialogues=tuple(kept))
-
-
-def load_suite(folder: Traversable | None = None) -> Suite:
-    """The probes that ship with the phone, or those of a folder.
-
-    Raises:
-        SuiteInvalid: a file is no TOML, does not fit, or repeats an id.
-    """
-    place = folder or resources.files(__package__).joinpath(FOLDER)
-    files = sorted((f for f in place.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
-    dialogues = [dialogue for file in files for dialogue in _read(file)]
-    _check_unique(dialogues)
-    return Suite(dialogues=tuple(dialogues))
-
-
-def _read(file: Traversable) -> list[Dialogue]:
-    try:
-        fields = tomllib.loads(file.read_text(encoding="utf-8"))
-        read = _File.model_validate(_with_path(fields))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SuiteInvalid(f"{file.name}: {error}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise SuiteInvalid(f"{file.name}: {where}: {first['msg']}") from None
-    return list(read.dialogue)
-
-
-def _with_path(fields: dict[str, Any]) -> dict[str, Any]:
-    """Write the file's path into the probes that name none."""
-    for dialogue in fields.get("dialogue", ()):
-        for probe in dialogue.get("probes", ()):
-            probe.setdefault("path", fields.get("path", ""))
-    return fields
-
-
-def _check_unique(dialogues: Iterable[Dialogue]) -> None:
-    seen: set[str] = set()
-    for dialogue in dialogues:
-        for name in (dialogue.id, *(f"{dialogue.id}/{probe.id}" for probe in dialogue.probes)):
-            if name in seen:
-                raise SuiteInvalid(f"{name} is there twice")
-            seen.add(name)

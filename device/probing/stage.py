@@ -16,16 +16,15 @@ import numpy as np
 
 from device.conditions import ScriptedConditions
 from device.memory import EndTask, Lookup, Remember
-from device.memory.records import Answer, Hit, Item, Layer, Turn, TurnDraft
+from device.memory.records import Answer, Hit, Item, Turn, TurnDraft
 from device.phone import Machine, Phone
-from device.probing.schema import (
+from device.probing.schema import Dialogue, RouterKind
+from device.probing.steps import (
     Chatter,
-    Dialogue,
     Dream,
     Forget,
     ForgetWords,
     Restart,
-    RouterKind,
     Say,
     Step,
     Task,
@@ -213,6 +212,6 @@ def _router(kind: RouterKind, given: Parameters | None) -> Parameters | None:
 def _constant(kind: RouterKind) -> Parameters:
     """A router that says the same of every query: only its last bias speaks."""
     weights = {name: np.zeros(shape, np.float32) for name, shape in ROUTER.shapes.items()}
-    outputs = np.array([SEARCHED if Layer(o) == kind else SKIPPED for o in ROUTER.outputs])
+    outputs = np.array([SEARCHED if o == kind.value else SKIPPED for o in ROUTER.outputs])
     weights[f"b{ROUTER.depth}"] = np.log(outputs / (1.0 - outputs)).astype(np.float32)
     return Parameters.of(weights, ROUTER, version=1)

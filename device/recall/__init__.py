@@ -9,8 +9,9 @@ probes.py       labelled probes, tried before a release is adopted
 """
 
 from device.recall.folding import Judge, fold, judge_with
+from device.recall.origin import origin_line
 from device.recall.probes import Score, probe
 from device.recall.recall import Recaller
 from device.recall.router import Route, Router
 
-__all__ = ["Judge", "Recaller", "Route", "Router", "Score", "fold", "judge_with", "probe"]
+__all__ = ["Judge", "Recaller", "Route", "Router", "Score", "fold", "judge_with", "origin_line", "probe"]

@@ -9,11 +9,12 @@ reworded    the query together with the best hit's words
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil
 
 from device.recall.candidates import Candidate, from_turn, merge
-from device.recall.evaluation import USEFUL, Assessment, assess, carries, judged
+from device.recall.evaluation import USEFUL, Assessment, assess, carries
 from device.recall.layers import RawLayer, Seek
 from device.recall.relevance import Question
 
@@ -21,6 +22,7 @@ __all__ = ["DEPTH", "Clarifier", "Found"]
 
 DEPTH = 2.0
 """Each layer is asked for this many times the hits wanted: reading them changes their order."""
+Read = Callable[[Question, list[Candidate]], list[Candidate]]
 CLARIFYING_WORDS = 12
 """Words of the best hit that a reworded query takes along."""
 FILLS_GAP = 1.5
@@ -47,9 +49,11 @@ class Found:
 class Clarifier:
     """Goes on looking until it is enough, nothing new can be asked, or the rounds are used up."""
 
-    def __init__(self, raw: RawLayer, rounds: int) -> None:
+    def __init__(self, raw: RawLayer, rounds: int, read: Read) -> None:
+        """`rounds` bounds the looks after the first; `read` reads candidates beside the query."""
         self._raw = raw
         self._rounds = rounds
+        self._read = read
 
     async def clarify(
         self, question: Question, seek: Seek, first: list[Candidate], k: int, *, raw_searched: bool
@@ -74,7 +78,7 @@ class Clarifier:
     ) -> list[Candidate]:
         more = await self._raw.search(seek, depth)
         weight = CLARIFYING_WEIGHT if found.assessment.useful else 1.0
-        return judged(question, [candidate.scaled(weight) for candidate in more])
+        return self._read(question, [candidate.scaled(weight) for candidate in more])
 
     async def _around(
         self, question: Question, _seek: Seek, found: Found, _depth: int
@@ -101,7 +105,7 @@ class Clarifier:
             candidate.scaled(FILLS_GAP)
             if any(carries(candidate, aspect, question) for aspect in missing)
             else candidate
-            for candidate in judged(question, more)
+            for candidate in self._read(question, more)
         ]
 
 

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 __all__ = ["Column"]
 
 FIRST_CAPACITY_ROWS = 64
+ROOM = 8
+"""A full column grows by an eighth: where pages are huge, room not used yet is RAM all the same."""
 
 
 class Column:
@@ -29,11 +31,11 @@ class Column:
         return self._rows[: self._length]
 
     def extend(self, rows: ArrayLike) -> None:
-        """Append rows, growing by half when full so that memory stays near what is used."""
+        """Append rows."""
         fresh = np.asarray(rows, self._rows.dtype).reshape(-1, *self._shape)
         needed = self._length + len(fresh)
         if needed > len(self._rows):
-            capacity = max(needed, len(self._rows) * 3 // 2)
+            capacity = max(needed, len(self._rows) + len(self._rows) // ROOM)
             grown = np.empty((capacity, *self._shape), self._rows.dtype)
             grown[: self._length] = self.view
             self._rows = grown

@@ -2,7 +2,7 @@
 
 Nothing is lost by a wrong fold: the memories stay apart, only one line of one answer carries the
 provenance of both. That is why the model may decide here, while merging what is stored needs far
-more proof (001: a wrong merge loses both sides). With no model, only equal words fold.
+more proof (`device.memory.judgement`). With no model, only equal words fold.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from device.language.tokens import content_tokens
+from device.memory.judgement import Judgement, Verdict
+from device.memory.wording import letters_of
 from device.recall.candidates import Candidate
-from protocol.models import DEDUP, Weights, dedup_features, forward
+from protocol.models import Weights
 
 __all__ = ["Judge", "Said", "fold", "judge_with"]
 
@@ -30,8 +32,7 @@ class Said:
     @classmethod
     def of(cls, text: str) -> Said:
         """Take `text` apart."""
-        letters = "".join(letter for letter in text.casefold() if letter.isalnum())
-        return cls(text, letters, frozenset(content_tokens(text)))
+        return cls(text, letters_of(text), frozenset(content_tokens(text)))
 
 
 Judge = Callable[[Said, Said], bool]
@@ -41,21 +42,21 @@ CERTAIN = 0.95
 """Probability of "duplicate" from which the model's word is taken."""
 SHARED_WORDS = 0.5
 """Jaccard share of content words below which a pair is not worth asking the model about."""
-DUPLICATE = DEDUP.outputs.index("duplicate")
 
 
 def judge_with(weights: Weights | None) -> Judge:
     """The dedup model's judgement, or exact equality of words where there is no model."""
     if weights is None:
-        return _same_words
+        return _same_letters
+    judgement = Judgement(weights)
 
     def judge(a: Said, b: Said) -> bool:
-        if _same_words(a, b):
+        if _same_letters(a, b):
             return True
         if _shared(a, b) < SHARED_WORDS:
             return False
-        chances = forward(weights, dedup_features(a.text, b.text)[None, :], DEDUP)[0]
-        return bool(chances[DUPLICATE] >= CERTAIN)
+        certain = judgement.chances(a.text, b.text)[Verdict.DUPLICATE] >= CERTAIN
+        return certain or judgement.may_merge(a.text, b.text)
 
     return judge
 
@@ -80,7 +81,7 @@ def _with_turns(candidate: Candidate, turns: tuple[str, ...]) -> Candidate:
     return replace(candidate, hit=replace(candidate.hit, turns=both))
 
 
-def _same_words(a: Said, b: Said) -> bool:
+def _same_letters(a: Said, b: Said) -> bool:
     return a.letters == b.letters
 
 

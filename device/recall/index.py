@@ -6,6 +6,7 @@ memory actor stays the owner of the words; the index only says which ids to ask 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from device.recall.columns import Column
 from device.recall.lexical import Analyser, LexicalIndex
-from device.recall.vectors import VectorIndex
+from device.recall.parts import Part
+from device.recall.vectors import Source, VectorIndex
 from protocol.models.embedding import embed, embed_many
 
 __all__ = ["EPISODE_GAP_SECONDS", "Entry", "LayerIndex", "Match", "Ranking"]
@@ -26,6 +28,8 @@ VECTOR_CANDIDATES = 256
 EPISODE_GAP_SECONDS = 1800.0
 """Without a session name, a silence this long starts another conversation."""
 DAY_SECONDS = 86_400.0
+NAMELESS = 0
+"""Hash of no session name."""
 GONE = -1
 """Number of a slot whose memory was removed."""
 TOMBSTONES = 0.2
@@ -95,10 +99,11 @@ class LayerIndex:
         self._episodes = Column(np.int32)
         self._past = Column(np.bool_)
         self._asks = Column(np.bool_)
-        self._sessions: dict[str, int] = {}
+        self._names = Column(np.uint32)
+        self._sessions: dict[int, int] = {}
         self._next_episode = 0
         self._removed = 0
-        self._last: tuple[str, float, int] = ("", -np.inf, -1)
+        self._last: tuple[int, float, int] = (NAMELESS, -np.inf, -1)
 
     def __len__(self) -> int:
         return len(self._numbers) - self._removed
@@ -113,6 +118,7 @@ class LayerIndex:
         self._starts.extend([e.at if e.starts is None else e.starts for e in entries])
         self._ends.extend([_end_of(entry) for entry in entries])
         self._episodes.extend([self._episode_of(entry) for entry in entries])
+        self._names.extend([_hashed(entry.session) for entry in entries])
         self._past.extend([entry.past for entry in entries])
         self._asks.extend([entry.asks for entry in entries])
 
@@ -138,10 +144,60 @@ class LayerIndex:
         mask = self._numbers.view != GONE
         for part in (self._lexical, self._vectors, self._numbers, self._starts):
             part.keep(mask)
-        for part in (self._ends, self._episodes, self._past, self._asks):
+        for part in (self._ends, self._episodes, self._past, self._asks, self._names):
             part.keep(mask)
         self._removed = 0
         return True
+
+    def extract(self, first: int, last: int) -> Part:
+        """The slots in [first, last) as they are, none of them removed, for `restore`."""
+        lengths, postings = self._lexical.extract(first, last)
+        scales, rows = self._vectors.extract(first, last)
+        span = slice(first, last)
+        return Part(
+            numbers=self._numbers.view[span].copy(),
+            starts=self._starts.view[span].copy(),
+            ends=self._ends.view[span].copy(),
+            episodes=self._episodes.view[span].copy(),
+            sessions=self._names.view[span].copy(),
+            past=self._past.view[span].copy(),
+            asks=self._asks.view[span].copy(),
+            lengths=lengths,
+            scales=scales,
+            rows=rows,
+            postings=postings,
+        )
+
+    def restore(self, part: Part) -> None:
+        """Append what `extract` gave; `settle` after the last part."""
+        if not len(part):
+            return
+        self._lexical.restore(part.lengths, part.postings)
+        self._vectors.restore(part.scales, part.rows)
+        for column, values in (
+            (self._numbers, part.numbers),
+            (self._starts, part.starts),
+            (self._ends, part.ends),
+            (self._episodes, part.episodes),
+            (self._names, part.sessions),
+            (self._past, part.past),
+            (self._asks, part.asks),
+        ):
+            column.extend(values)
+        named = part.sessions != NAMELESS
+        pairs = zip(part.sessions[named].tolist(), part.episodes[named].tolist(), strict=True)
+        self._sessions.update(pairs)
+        self._next_episode = max(self._next_episode, int(part.episodes.max()) + 1)
+        last = int(part.sessions[-1]), float(part.starts[-1]), int(part.episodes[-1])
+        self._last = last
+
+    def settle(self) -> None:
+        """Make a search of what was restored fast."""
+        self._lexical.settle()
+
+    def lean_on(self, source: Source, slots: int) -> None:
+        """Let go of the vectors of the first `slots`; `source` reads them when a query must."""
+        self._vectors.lean_on(source, slots)
 
     def search(
         self,
@@ -246,18 +302,23 @@ class LayerIndex:
 
     def _episode_of(self, entry: Entry) -> int:
         """One number a session name; without a name, one a stretch without long silence."""
-        session, at, episode = self._last
-        if entry.session:
-            episode = self._sessions.get(entry.session, -1)
-        elif session or abs(entry.at - at) > EPISODE_GAP_SECONDS:
+        before, at, episode = self._last
+        name = _hashed(entry.session)
+        if name != NAMELESS:
+            episode = self._sessions.get(name, -1)
+        elif before != NAMELESS or abs(entry.at - at) > EPISODE_GAP_SECONDS:
             episode = -1
         if episode < 0:
             episode = self._next_episode
             self._next_episode += 1
-            if entry.session:
-                self._sessions[entry.session] = episode
-        self._last = (entry.session, entry.at, episode)
+            if name != NAMELESS:
+                self._sessions[name] = episode
+        self._last = (name, entry.at, episode)
         return episode
+
+
+def _hashed(session: str) -> int:
+    return zlib.crc32(session.encode("utf-8", "surrogatepass")) if session else NAMELESS
 
 
 def _end_of(entry: Entry) -> float:

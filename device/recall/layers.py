@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from device.actors import ActorRef
+from device.actors import ActorRef, checkpoint
 from device.memory import (
     ForgottenTurns,
     ItemsAfter,
@@ -24,18 +24,24 @@ from device.memory.confidence import VOLUNTEERED
 from device.memory.records import AGENT_KINDS, EventState, Item, ItemKind, Turn
 from device.recall.analysis import terms
 from device.recall.candidates import Candidate, from_item, from_turn
+from device.recall.focus import focus
 from device.recall.index import EPISODE_GAP_SECONDS, Entry, LayerIndex, Match, Ranking
 from device.recall.relevance import only_asks
+from device.recall.shards import SHARD, IndexShards
 from protocol.models import EMBEDDING, lexicon
 
 __all__ = ["RawLayer", "Seek", "StructuredLayer"]
 
+RESIDENT = 32_768
+"""Sealed memories up to which their vectors stay in RAM: 3 MB."""
 CATCH_UP = 512
 """Memories asked for at a time: other questions are served in between."""
 RAW_PREFIX = "raw:"
 ITEM_PREFIX = "mem:"
 SYSTEM_KIND = "system"
 HIDDEN_STATES = frozenset({EventState.CANCELLED})
+OUTDATING = frozenset({"cancelled", "moved", "corrected", "replaced"})
+"""Changes after which what was said before holds no longer."""
 PAST_STATES = frozenset({EventState.COMPLETED, EventState.EXPIRED})
 
 
@@ -43,7 +49,10 @@ PAST_STATES = frozenset({EventState.COMPLETED, EventState.EXPIRED})
 class Seek:
     """A query as the layers see it: words, the times it names, whether it asks about the past."""
 
+    query: str
+    """As it was asked."""
     text: str
+    """What to look for: the query without the words that only ask."""
     spans: tuple[tuple[float, float], ...] = ()
     past: bool = False
     preferences: bool = False
@@ -57,6 +66,7 @@ class Seek:
         folded = query.casefold()
         return cls(
             query,
+            focus(query),
             spans,
             past=any(start < now for start, _ in spans),
             preferences=bool(lexicon.PREFERENCE.search(folded) or lexicon.HABIT.search(folded)),
@@ -67,8 +77,11 @@ class Seek:
 class RawLayer:
     """Ranks turns, with their speaker and conversation as context."""
 
-    def __init__(self, actor: ActorRef) -> None:
+    def __init__(self, actor: ActorRef, shards: IndexShards | None = None) -> None:
+        """`shards`: where the index is sealed to and read back from; None: it is built anew."""
         self._actor = actor
+        self._shards = shards
+        self._restored = shards is None
         self._index = LayerIndex(terms, dimension=EMBEDDING)
         self._through = -1
         self._revision = -1
@@ -108,6 +121,9 @@ class RawLayer:
             stats = await self._actor.ask(RawStats())
             if stats.revision == self._revision:
                 return
+            self._restore()
+            if self._through > stats.last_sequence:
+                self._begin_anew()
             if stats.forgotten != self._forgotten:
                 self.forget(await self._actor.ask(ForgottenTurns()))
                 self._forgotten = stats.forgotten
@@ -121,12 +137,60 @@ class RawLayer:
             self._revision = stats.revision
 
     def forget(self, ids: Iterable[str]) -> int:
-        """Drop these turns from the index; returns how many were there."""
-        return self._index.remove(_numbers(ids, RAW_PREFIX))
+        """Drop these turns from the index, sealed or not; returns how many were there."""
+        self._restore()
+        numbers = _numbers(ids, RAW_PREFIX)
+        gone = self._index.remove(numbers)
+        if self._shards is not None:
+            # Sealed or not, slots close up together: a shard is a run of the index's slots.
+            self._shards.forget(numbers)
+            self._index.tidy(every=True)
+        return gone
 
     def tidy(self, *, every: bool) -> bool:
         """Clear the index's tombstones away, all or only when there are many; whether it did."""
         return self._index.tidy(every=every)
+
+    async def seal(self, *, release: bool = False) -> int:
+        """Seal every full shard of the index not sealed yet; how many memories those are.
+
+        With `release` the sealed vectors leave RAM, however few they are.
+        """
+        if self._shards is None:
+            return 0
+        async with self._lock:
+            self._restore()
+            before = self._shards.memories
+            while len(self._index) - self._shards.memories >= SHARD:
+                first = self._shards.memories
+                self._shards.save(self._index.extract(first, first + SHARD))
+                self._lean(release)
+                await checkpoint()
+            self._lean(release)
+            return self._shards.memories - before
+
+    def _lean(self, release: bool = False) -> None:
+        """Sealed vectors stay in RAM only as long as they are few."""
+        if self._shards is not None and (release or self._shards.memories > RESIDENT):
+            self._index.lean_on(self._shards.rows, self._shards.memories)
+
+    def _restore(self) -> None:
+        """Read the sealed part of the index back, once."""
+        if self._restored or self._shards is None:
+            return
+        self._restored = True
+        for part in self._shards.load():
+            self._index.restore(part)
+            self._through = self._shards.through
+            self._lean()
+        self._index.settle()
+
+    def _begin_anew(self) -> None:
+        """The shards know turns that the raw layer does not: its log was put back to an older
+        state, and what they hold may be of other turns with the same numbers."""
+        assert self._shards is not None
+        self._shards.clear()
+        self._index, self._through = LayerIndex(terms, dimension=EMBEDDING), -1
 
 
 class StructuredLayer:
@@ -151,9 +215,12 @@ class StructuredLayer:
         items = await self._actor.ask(ItemsByIds([f"{ITEM_PREFIX}{m.number}" for m in found]))
         return _pair(found, [item for item in items if _offered(item, seek)])
 
+    def outdated(self, turn: str) -> bool:
+        """Whether what this turn says was cancelled, moved, corrected or replaced since."""
+        return self._changes.outdated(turn)
+
     async def changes(self, turns: Iterable[str], most: int) -> list[Item]:
         """Records of how what was said in these turns changed since, newest first."""
-        await self.catch_up()
         ids = self._changes.about(turns)
         items = await self._actor.ask(ItemsByIds(ids)) if ids else []
         return sorted(items, key=lambda item: (-item.created, item.id))[:most]
@@ -188,22 +255,31 @@ class ChangeMap:
     def __init__(self) -> None:
         self._by_turn: dict[str, list[str]] = {}
         self._turns: dict[str, tuple[str, ...]] = {}
+        self._outdated: dict[str, tuple[str, ...]] = {}
 
     def put(self, items: Iterable[Item]) -> None:
         """Take in what is new; anything but change records is passed over."""
         for item in items:
             if item.kind is ItemKind.CHANGE:
                 self._turns[item.id] = item.turns
+                if item.action in OUTDATING:
+                    # The last turn is the one that changed it.
+                    self._outdated[item.id] = item.turns[:-1]
                 for turn in item.turns:
                     self._by_turn.setdefault(turn, []).append(item.id)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget these records."""
         for identifier in ids:
+            self._outdated.pop(identifier, None)
             for turn in self._turns.pop(identifier, ()):
                 self._by_turn[turn].remove(identifier)
                 if not self._by_turn[turn]:
                     del self._by_turn[turn]
+
+    def outdated(self, turn: str) -> bool:
+        """Whether a record takes back what this turn says."""
+        return any(turn in self._outdated.get(i, ()) for i in self._by_turn.get(turn, ()))
 
     def about(self, turns: Iterable[str]) -> list[str]:
         """Ids of the records about these turns, each once, in the order of the turns."""

@@ -117,14 +117,8 @@ class LexicalIndex:
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop the slots whose mask is False, their postings with them."""
         self._seal_tail()
-        renumbered = np.cumsum(mask, dtype=np.int32) - np.int32(1)
-        kept = []
-        for segment in self._segments:
-            terms, slots, counts = segment.loose()
-            live = mask[slots]
-            if live.any():
-                kept.append(Postings.of((terms[live], renumbered[slots[live]], counts[live])))
-        self._segments = kept
+        kept = (segment.keep(mask) for segment in self._segments)
+        self._segments = [segment for segment in kept if segment is not None]
         self._lengths.keep(mask)
         self._removed = int(np.count_nonzero(self._lengths.view < 0))
         self._norms = None
@@ -133,7 +127,10 @@ class LexicalIndex:
         """Lengths and postings of the slots in [first, last), numbered from 0, for `restore`."""
         self._seal_tail()
         parts = []
-        for segment in self._segments:
+        ends = [*(segment.base for segment in self._segments[1:]), len(self._lengths)]
+        for segment, end in zip(self._segments, ends, strict=True):
+            if segment.base >= last or end <= first:
+                continue
             terms, slots, counts = segment.loose()
             here = (slots >= first) & (slots < last)
             if here.any():
@@ -150,6 +147,18 @@ class LexicalIndex:
         self._lengths.extend(lengths)
         self._removed += int(np.count_nonzero(lengths < 0))
         self._norms = None
+
+    def settle(self) -> None:
+        """Merge what many calls of `restore` left: the fewer segments, the faster a search."""
+        waiting, self._segments = self._segments, []
+        run: list[Postings] = []
+        for segment in waiting:
+            if run and sum(len(part.data) for part in run) + len(segment.data) > SEGMENT_BYTES:
+                self._segments.append(Postings.merged(run))
+                run = []
+            run.append(segment)
+        if run:
+            self._segments.append(Postings.merged(run))
 
     def _length_norms(self) -> NDArray[np.float32]:
         """The part of BM25's denominator that depends on the length alone."""

@@ -52,7 +52,7 @@ class Postings:
     @classmethod
     def _based(cls, base: int, loose: Loose) -> Postings:
         order = np.argsort(loose[0], kind="stable")
-        terms, slots, counts = (column[order] for column in loose)
+        terms, slots, counts = loose[0][order], loose[1][order], loose[2][order]
         opens = np.ones(len(terms), np.bool_)
         np.not_equal(terms[1:], terms[:-1], out=opens[1:])
         gaps = np.empty(len(slots), np.int32)
@@ -103,6 +103,15 @@ class Postings:
         before = sums[firsts] - deltas[heads[firsts]]
         sums += np.repeat(self.base - 1 - before, sizes)
         return np.repeat(self.terms, sizes), sums.astype(np.int32), counts
+
+    def keep(self, mask: NDArray[np.bool_]) -> Postings | None:
+        """The postings of the slots whose mask is True, which close up; None when none is left."""
+        terms, slots, counts = self.loose()
+        live = mask[slots]
+        if not live.any():
+            return None
+        renumbered = np.cumsum(mask, dtype=np.int32) - np.int32(1)
+        return Postings.of((terms[live], renumbered[slots[live]], counts[live]))
 
     def _between(self, low: np.int64, high: np.int64) -> Postings:
         """The lists of the terms in [low, high)."""

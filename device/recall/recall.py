@@ -21,12 +21,15 @@ from device.recall.layers import RawLayer, Seek, StructuredLayer
 from device.recall.relevance import Question
 from device.recall.router import Route, Router
 from device.recall.rules import VAGUE_GRAINS
+from device.recall.shards import IndexShards
 
 __all__ = ["Recaller"]
 
 CLARIFYING_ROUNDS = 2
 FOLDED = 1.5
 """Candidates compared for duplicates, per hit wanted: folding makes room for those that follow."""
+OUTDATED = 0.6
+"""Share that is left of a turn's score when what it says was cancelled, moved or replaced since."""
 CHANGES = 5
 """Change records passed along with an answer at most."""
 CONFLICT = "conflict"
@@ -47,14 +50,16 @@ class Recaller:
         judge_provider: Callable[[], Judge] = lambda: judge_with(None),
         zone: tzinfo = UTC,
         clarifying_rounds: int = CLARIFYING_ROUNDS,
+        shards: IndexShards | None = None,
     ) -> None:
         """`zone` is where "tomorrow" is meant; the providers give the router and the judge of
-        duplicates in use now; `clarifying_rounds` bounds the looks after the first (0: none)."""
+        duplicates in use now; `clarifying_rounds` bounds the looks after the first (0: none);
+        `shards` is where the raw layer's index is sealed, None: it is built anew each time."""
         self._raw_actor = raw
         self._working = working
-        self._raw = RawLayer(raw)
+        self._raw = RawLayer(raw, shards)
         self._structured = StructuredLayer(structured)
-        self._clarifier = Clarifier(self._raw, clarifying_rounds)
+        self._clarifier = Clarifier(self._raw, clarifying_rounds, self._read)
         self._router = router_provider
         self._judge = judge_provider
         self._clock = clock
@@ -67,9 +72,10 @@ class Recaller:
         An empty query, or one nothing is known about, has no hits.
         """
         now = self._clock.now()
+        await self._structured.catch_up()
         route = self._router().route(query, now)
         question, seek = Question.of(query), self._seek(query, now)
-        first = judged(question, merge(await self._search(seek, route, ceil(k * DEPTH))))
+        first = self._read(question, merge(await self._search(seek, route, ceil(k * DEPTH))))
         found = await self._clarifier.clarify(
             question, seek, first, k, raw_searched=Layer.RAW in route.layers
         )
@@ -109,6 +115,11 @@ class Recaller:
         cleared = [layer.tidy(every=every) for layer in (self._raw, self._structured)]
         return any(cleared)
 
+    async def seal(self, *, release: bool = False) -> int:
+        """Seal what the raw layer's index holds so that the next opening reads it back; how many
+        memories were not sealed yet. With `release`, sealed vectors leave RAM."""
+        return await self._raw.seal(release=release)
+
     def _seek(self, query: str, now: float) -> Seek:
         """The query with the times it names. "On 2 May" may be the last one or the next: both are
         meant, for a boost falls on whichever holds memories."""
@@ -126,12 +137,21 @@ class Recaller:
             for candidate in candidates
         ]
 
+    def _read(self, question: Question, candidates: list[Candidate]) -> list[Candidate]:
+        return judged(question, [c.scaled(self._validity(c)) for c in candidates])
+
+    def _validity(self, candidate: Candidate) -> float:
+        """Words that were taken back since stand below those that hold."""
+        hit = candidate.hit
+        spoken = hit.layer is Layer.RAW and self._structured.outdated(hit.id)
+        return OUTDATED if spoken else 1.0
+
     async def _search_layer(self, layer: Layer, seek: Seek, depth: int) -> list[Candidate]:
         if layer is Layer.RAW:
             return await self._raw.search(seek, depth)
         if layer is Layer.STRUCTURED:
             return await self._structured.search(seek, depth)
-        return [from_hit(hit) for hit in await self._working.ask(Lookup(seek.text))]
+        return [from_hit(hit) for hit in await self._working.ask(Lookup(seek.query))]
 
     async def _changes(self, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
         """How what the hits tell of has changed since: moved, cancelled, corrected, replaced."""

@@ -58,7 +58,7 @@ _ASKED: dict[str, lexicon.Words | re.Pattern[str]] = {
     "reason": lexicon.Words("为什么 为何 为啥 怎么会 原因 理由", r"why|reasons?|how come"),
 }
 _NUMBER = re.compile(
-    r"\d|[一二两三四五六七八九十百千万几][个位人次年天岁块元斤趟口只条遍]"
+    r"\d|[二两三四五六七八九十百千万几][个位人次年天岁块元斤趟口只条遍点]|一[位人次年天岁块元斤趟]"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozens?|couple|several|once|twice"
     r"|hundreds?|thousands?)\b",
     re.IGNORECASE,
@@ -198,6 +198,6 @@ CARRIERS: dict[str, Callable[[str], bool]] = {
     "person": _tells_person,
     "number": lambda text: bool(_NUMBER.search(text)),
     "reason": lambda text: bool(_REASON.search(text.casefold())),
-    "name": lambda text: bool(_NAMED.search(text) or _NAME.search(text)),
+    "name": lambda text: bool(_NAMED.search(text) or find_place(text)),
 }
 """Whether a text tells an aspect."""

@@ -10,15 +10,15 @@ four has a wheel for Termux. So there is no graph (002 proposes a trimmed HNSW).
 Above 96 dimensions rows are first kept whole as int8; once the index is trained (`training`, when
 idle), each has a code of 96 bytes (quantiser.py) and a row of its 448 leading components for
 the exact rerank. A query scans the codes' heads, looks up the best thousands in the tables and
-reranks the best. At most 600 bytes a vector with the tables; `drop_rows` leaves 100 when memory is short,
-at a loss that the benchmark shows.
+reranks the best. At most 600 bytes a vector with the tables; `drop_rows` leaves 100 when memory is
+short, at a loss that the benchmark shows.
 
 A removed vector is zeroed at once; its slot goes with the next `keep`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,8 @@ RECODED = 2_048
 TABLE_STARTS = np.arange(TABLES, dtype=np.int32) * CENTROIDS
 
 Floats = NDArray[np.float32]
+Source = Callable[[], Iterable[tuple[int, NDArray[np.int8]]]]
+"""Reads rows that are kept elsewhere: stretches of them, each with its first slot."""
 
 
 def quantise_unit(vectors: Floats) -> NDArray[np.int8]:
@@ -79,6 +81,8 @@ class VectorIndex:
         self._code_scales = Column(np.float32)
         self._removed = Column(np.bool_)
         self._generation = 0
+        self._away = 0
+        self._source: Source = tuple
         self._quantiser: ProductQuantiser | None = None
         self._rows_dropped = False
 
@@ -124,15 +128,16 @@ class VectorIndex:
             return np.zeros(len(self), np.float32)
         unit = (vector / norm).astype(np.float32)
         if self._quantiser is None:
-            return _scan(self._rows.view, unit) * self._scales.view
-        slots, cosines = self._candidates(self._quantiser, unit)
+            cosines: Floats = self._dots(unit) * self._scales.view
+            return cosines
         found = np.zeros(len(self), np.float32)
-        found[slots] = cosines
+        slots, found_cosines = self._candidates(self._quantiser, unit)
+        found[slots] = found_cosines
         return found
 
     def nearest(self, vector: Floats, k: int) -> tuple[NDArray[np.intp], Floats]:
         """The `k` slots most similar to `vector`, best first, ties by slot, and their cosines."""
-        cosines = self.similarities(vector)
+        cosines: Floats = self.similarities(vector)
         found = np.flatnonzero(cosines > 0)
         if len(found) > k:
             found = found[np.argpartition(-cosines[found], k - 1)[:k]]
@@ -142,15 +147,19 @@ class VectorIndex:
     def remove(self, slots: NDArray[np.intp]) -> None:
         """Zero these vectors for good; the slots stay until `keep` drops them."""
         self._removed.view[slots] = True
-        for column in (self._rows, self._scales, self._heads, self._codes, self._code_scales):
+        self._rows.view[slots[slots >= self._away] - self._away] = 0
+        for column in (self._scales, self._heads, self._codes, self._code_scales):
             if len(column):
                 column.view[slots] = 0
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop the slots whose mask is False."""
-        for column in (self._rows, self._scales, self._heads, self._codes, self._code_scales):
+        if len(self._rows):
+            self._rows.keep(mask[self._away :])
+        for column in (self._scales, self._heads, self._codes, self._code_scales):
             if len(column):
                 column.keep(mask)
+        self._away = int(np.count_nonzero(mask[: self._away]))
         self._removed.keep(mask)
         self._generation += 1
 
@@ -163,13 +172,31 @@ class VectorIndex:
         if not self.wants_training:
             return
         live = np.flatnonzero(~self._removed.view & (self._scales.view > 0))
-        model: ProductQuantiser | None = None
         for model in Training(self._unit_rows(live), rng).run():
             yield
-        if model is None:
-            return
-        for _ in self._recode(model):
-            yield
+            if model is not None:
+                yield from self._recode(model)
+
+    def extract(self, first: int, last: int) -> tuple[Floats, NDArray[np.int8]]:
+        """Scales and rows of the slots in [first, last), for `restore`; rows must be here."""
+        rows = self._rows.view[first - self._away : last - self._away]
+        return self._scales.view[first:last].copy(), rows.copy()
+
+    def restore(self, scales: Floats, rows: NDArray[np.int8]) -> None:
+        """Append what `extract` gave as the next slots."""
+        self._scales.extend(scales)
+        self._rows.extend(rows)
+        self._removed.extend(np.zeros(len(scales), np.bool_))
+
+    def lean_on(self, source: Source, slots: int) -> None:
+        """Let go of the rows of the first `slots`, which `source` reads whenever a query needs
+        them. It must leave out what `keep` dropped since."""
+        if slots > self._away:
+            mask = np.ones(len(self._rows), np.bool_)
+            mask[: slots - self._away] = False
+            self._rows.keep(mask)
+            self._away = slots
+        self._source = source
 
     def drop_rows(self) -> int:
         """Give the rerank's rows up, where codes can do without them; bytes freed."""
@@ -195,6 +222,17 @@ class VectorIndex:
         self._code_scales.extend(np.where(units.any(axis=1), scales, 0.0))
         if not self._rows_dropped:
             self._add_rows(model.row_part(units))
+
+    def _dots(self, unit: Floats) -> Floats:
+        """The product of every row, here or away, with a unit vector."""
+        here = _scan(self._rows.view, unit)
+        if not self._away:
+            return here
+        dots = np.zeros(len(self), np.float32)
+        dots[self._away :] = here
+        for start, rows in self._source():
+            dots[start : start + len(rows)] = _scan(rows, unit)
+        return dots
 
     def _row_width(self) -> int:
         return min(self._dimension, ROW_COMPONENTS)

@@ -30,9 +30,8 @@ NAMED_PROBES = 3
 
 Probe = Callable[[str, Weights], Score]
 """Score of a model's weights on this phone's probes."""
-Examine = Callable[[str, Parameters | None], Awaitable[frozenset[str]]]
-"""Ids of the memory probes passed with these parameters of a model (None: with none of it) and
-those in use of the others."""
+Examine = Callable[[Parameters], Awaitable[frozenset[str]]]
+"""Ids of the memory probes passed with these parameters, and those in use of the other models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +163,14 @@ class Shelf:
         return "worse on this phone's probes" if worse else ""
 
     async def _loses(self, candidate: Parameters, examine: Examine) -> str:
-        """Which memory probes would be lost with `candidate`, if that keeps it out."""
+        """Which memory probes would be lost with `candidate`, if that keeps it out.
+
+        A first release has no present parameters to lose anything against.
+        """
         present = self._adopted.get(candidate.model)
         if present is None:
             return ""
-        before = await examine(candidate.model, present)
-        lost = sorted(before - await examine(candidate.model, candidate))
+        lost = sorted(await examine(present) - await examine(candidate))
         if len(lost) <= LOST_PROBES:
             return ""
         more = f" and {len(lost) - NAMED_PROBES} more" if len(lost) > NAMED_PROBES else ""

@@ -14,7 +14,7 @@ from protocol.models.lexicon import FUNCTION_CHARACTERS, STOP_WORDS
 from protocol.models.synonyms import CHINESE, ENGLISH
 from protocol.models.tokens import Tokens
 
-__all__ = ["CONTENT", "concepts", "weight_of"]
+__all__ = ["CONTENT", "concepts", "number_of", "numeral_at", "weight_of"]
 
 CONTENT: Final = 3
 """Weight from which a word is content; function words weigh less."""
@@ -28,12 +28,10 @@ _RARE_CHARACTER = 6
 _WORD = 6
 _LONG_WORD = 9
 """Letters from which a word weighs no more."""
-_LIGHT = frozenset(
-    f"@{name}"
-    for name in (
-        "want seek q.yes q.what very all also can tell know good now need people make give go look"
-    ).split()
+_LIGHT_NAMES = (
+    "want seek q.yes q.what very all also can tell know good now need people make give go look"
 )
+_LIGHT = frozenset("@" + name for name in _LIGHT_NAMES.split())
 """Concepts that hardly tell one text from another."""
 
 _COUNTED = "zero one two three four five six seven eight nine ten eleven twelve"
@@ -111,9 +109,21 @@ def _cut_run(run: str, found: list[str]) -> None:
                 start += length
                 break
         else:
-            numeral = _NUMERAL.match(run, start)
-            found.append(f"#{_value(numeral[0])}" if numeral else run[start])
-            start = numeral.end() if numeral else start + 1
+            word, start = numeral_at(run, start) or (run[start], start + 1)
+            found.append(word)
+
+
+def numeral_at(run: str, start: int) -> tuple[str, int] | None:
+    """The Chinese numeral that begins at `start`, as "#3", and where it ends."""
+    numeral = _NUMERAL.match(run, start)
+    return (f"#{_value(numeral[0])}", numeral.end()) if numeral else None
+
+
+def number_of(word: str) -> str | None:
+    """The number that a word is, as "#3": digits alone, or an English number word."""
+    if word.isdecimal():
+        return "#" + (word.lstrip("0") or "0")
+    return f"#{_NUMBERS[word]}" if word in _NUMBERS else None
 
 
 def _value(numeral: str) -> int:

@@ -48,6 +48,8 @@ QUERY_NORM = 1.0
 """Longer, and wording is learnt by heart; next to 0/1 features this is loud enough."""
 
 _CACHED_GRAMS = 4_096
+_AT_ONCE = 32
+"""Texts whose n-grams are held at a time: their small strings leave holes in the heap."""
 _CACHED_TEXTS = 512
 """A phone asks for the same text again when it routes, searches and compares it."""
 _MIX = 0x9E37_79B9_7F4A_7C15
@@ -62,6 +64,13 @@ def embed(text: str) -> NDArray[np.float32]:
 
 def embed_many(texts: Sequence[str]) -> NDArray[np.float32]:
     """float32[len(texts), 96], each row the very bits of `embed`, at less than half of its cost."""
+    vectors = np.empty((len(texts), EMBEDDING), np.float32)
+    for start in range(0, len(texts), _AT_ONCE):
+        vectors[start : start + _AT_ONCE] = _embedded_together(texts[start : start + _AT_ONCE])
+    return vectors
+
+
+def _embedded_together(texts: Sequence[str]) -> NDArray[np.float32]:
     rows: list[int] = []
     checksums: list[int] = []
     values: list[int] = []
@@ -83,7 +92,7 @@ def embed_many(texts: Sequence[str]) -> NDArray[np.float32]:
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def _embedded(text: str) -> NDArray[np.float32]:
-    return embed_many((text,))[0]
+    return _embedded_together((text,))[0]
 
 
 def _counted(cut: Tokens) -> list[tuple[int, Counter[str]]]:

@@ -10,22 +10,19 @@ a model need not learn everything twice.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.models.alignment import (
     Alignment,
-    Gap,
     align,
     common_prefix,
     common_subsequence,
     longest_run,
 )
-from protocol.models.concepts import CONTENT
-from protocol.models.synonyms import OPPOSITES
+from protocol.models.differences import Parts, additions, half, rarest, swaps
 from protocol.models.views import MANNERS, View, view_of
 
 __all__ = ["PAIR_FEATURE_NAMES", "dedup_features"]
@@ -36,15 +33,11 @@ _QUESTIONS = (
 )
 _WORTH_ADDING = 8
 """Weight from which what one side adds is news and not another way to say it."""
-_HEAVY_WORD = 12.0
 _FEW_WORDS = 30.0
 """Left-over weight at which a feature is full."""
 _MANY_WORDS = 60.0
 """Shared weight at which a feature is full."""
 _LONG = 20.0
-_HALF = 6.0
-"""Weight at which a feature that tells small weights well apart is at one half."""
-_MANY = 3
 
 PAIR_FEATURE_NAMES: tuple[str, ...] = (
     "unit_jaccard",
@@ -135,12 +128,12 @@ def dedup_features(a: str, b: str) -> NDArray[np.float32]:
     """
     lighter, heavier = sorted((view_of(a), view_of(b)), key=_size)
     alignment = align(lighter.words, heavier.words)
-    parts = _Parts.of(lighter, heavier, alignment)
+    parts = Parts.of(lighter, heavier, alignment)
     features = (
         *_wording(lighter, heavier),
         *_shares(lighter, heavier, alignment, parts),
-        *_swaps(lighter, heavier, parts),
-        *_additions(lighter, heavier, parts),
+        *swaps(lighter, heavier, parts),
+        *additions(lighter, heavier, parts),
         *_edges(lighter, heavier),
         *_kinds(lighter, heavier),
         *_manner(lighter, heavier),
@@ -175,40 +168,7 @@ def _wording(a: View, b: View) -> tuple[float, ...]:
     )
 
 
-class _Swap(NamedTuple):
-    """A place where each side has content of its own."""
-
-    gap: Gap
-    weight: int
-    """Of the lighter side."""
-
-
-class _Parts(NamedTuple):
-    """The gaps of an alignment by what they are, with weights."""
-
-    left: tuple[int, int]
-    """Weight without a partner, on either side."""
-    swaps: list[_Swap]
-    additions: list[tuple[Gap, int]]
-    """Gaps where at most one side has content, with that weight."""
-
-    @classmethod
-    def of(cls, a: View, b: View, alignment: Alignment) -> _Parts:
-        left, right = 0, 0
-        swaps: list[_Swap] = []
-        additions: list[tuple[Gap, int]] = []
-        for gap in alignment.gaps:
-            mine = sum([a.weights[place] for place in gap.left])
-            theirs = sum([b.weights[place] for place in gap.right])
-            left, right = left + mine, right + theirs
-            if min(mine, theirs) >= CONTENT:
-                swaps.append(_Swap(gap, min(mine, theirs)))
-            elif max(mine, theirs) >= CONTENT:
-                additions.append((gap, mine + theirs))
-        return cls((left, right), swaps, additions)
-
-
-def _shares(a: View, b: View, alignment: Alignment, parts: _Parts) -> tuple[float, ...]:
+def _shares(a: View, b: View, alignment: Alignment, parts: Parts) -> tuple[float, ...]:
     """How much of either text the other one says too, and in the same order."""
     in_order = sum([a.weights[place] for place, _ in alignment.in_order])
     moved = sum([a.weights[place] for place, _ in alignment.moved])
@@ -230,10 +190,10 @@ def _shares(a: View, b: View, alignment: Alignment, parts: _Parts) -> tuple[floa
         min(shared / _MANY_WORDS, 1.0),
         min(left / _FEW_WORDS, 1.0),
         min(right / _FEW_WORDS, 1.0),
-        _half(min(left, right)),
-        _half(max(left, right)),
-        _rarest(a, parts, 0) / _HEAVY_WORD,
-        _rarest(b, parts, 1) / _HEAVY_WORD,
+        half(min(left, right)),
+        half(max(left, right)),
+        rarest(a, parts, 0),
+        rarest(b, parts, 1),
         2.0 * pairs / max(a.pair_weight + b.pair_weight, 1),
         pairs / max(min(a.pair_weight, b.pair_weight), 1),
         min(2.0 * content / max(a.content_weight + b.content_weight, 1), 1.0),
@@ -251,65 +211,6 @@ def _displacement(a: View, b: View, alignment: Alignment) -> float:
     long, wide = max(len(a.words) - 1, 1), max(len(b.words) - 1, 1)
     apart = math.fsum([abs(x / long - y / wide) for x, y in pairs])
     return apart / max(len(pairs), 1)
-
-
-def _rarest(view: View, parts: _Parts, side: int) -> int:
-    """Weight of the most telling word without a partner."""
-    gaps = [*(swap.gap for swap in parts.swaps), *(gap for gap, _ in parts.additions)]
-    return max([view.weights[place] for gap in gaps for place in gap[side]], default=0)
-
-
-def _swaps(a: View, b: View, parts: _Parts) -> tuple[float, ...]:
-    """What stands on one side in the place of something else on the other."""
-    swaps, additions = parts.swaps, parts.additions
-    rarest, longest, meanings = 0, 0, False
-    for (left, right), _ in swaps:
-        mine = max([a.weights[place] for place in left])
-        theirs = max([b.weights[place] for place in right])
-        rarest = max(rarest, min(mine, theirs))
-        longest = max(longest, len(left), len(right))
-        meanings |= _has_concept(a, left) and _has_concept(b, right)
-    first = swaps[0].gap.left[0] / max(len(a.words), 1) if swaps else 0.0
-    return (
-        _half(sum([swap.weight for swap in swaps])),
-        _half(max([swap.weight for swap in swaps], default=0)),
-        rarest / _HEAVY_WORD,
-        min(len(swaps), _MANY) / _MANY,
-        float(len(swaps) == 1 and not additions),
-        first,
-        min(longest, 2 * _MANY) / (2 * _MANY),
-        float(meanings),
-        float(_opposed(a, b)),
-    )
-
-
-def _has_concept(view: View, places: Sequence[int]) -> bool:
-    return any(view.words[place][0] == "@" for place in places)
-
-
-def _opposed(a: View, b: View) -> bool:
-    mine = [word for word in a.content_weights if word[0] == "@" and word not in b.content_weights]
-    theirs = [
-        word for word in b.content_weights if word[0] == "@" and word not in a.content_weights
-    ]
-    return any(frozenset((x, y)) in OPPOSITES for x in mine for y in theirs)
-
-
-def _additions(a: View, b: View, parts: _Parts) -> tuple[float, ...]:
-    """What one side says and the other leaves out."""
-    additions = parts.additions
-    last_a, last_b = len(a.words) - 1, len(b.words) - 1
-    gaps = [gap for gap, _ in additions]
-    weights = [weight for _, weight in additions]
-    return (
-        _half(sum(weights)),
-        _half(max(weights, default=0)),
-        min(len(gaps), _MANY) / _MANY,
-        float(any(gap.left for gap in gaps) and any(gap.right for gap in gaps)),
-        min(max([len(x) + len(y) for x, y in gaps], default=0), 2 * _MANY) / (2 * _MANY),
-        float(any(0 in gap.left or 0 in gap.right for gap in gaps)),
-        float(any(last_a in gap.left or last_b in gap.right for gap in gaps)),
-    )
 
 
 def _edges(a: View, b: View) -> tuple[float, ...]:
@@ -356,10 +257,6 @@ def _clash(a: frozenset[str], b: frozenset[str]) -> tuple[float, float, float]:
     """Whether each side has its own, whether only one side has, and whether some are shared."""
     only_a, only_b = bool(a - b), bool(b - a)
     return float(only_a and only_b), float(only_a != only_b), float(bool(a & b))
-
-
-def _half(weight: int) -> float:
-    return weight / (weight + _HALF)
 
 
 def _jaccard(a: frozenset[Any], b: frozenset[Any]) -> float:

@@ -291,11 +291,11 @@ def _read(table: str) -> tuple[dict[str, str], dict[str, str]]:
     return chinese, english
 
 
-CHINESE: Final[dict[str, str]]
-"""Chinese word → concept ("@like", times "@t…", people "@p…", kinds of question "@q…")."""
-ENGLISH: Final[dict[str, str]]
+_BOTH = _read(_TABLE)
+CHINESE: Final = _BOTH[0]
+"""Chinese word → concept ("@like", times "@t.…", people "@p.…", kinds of question "@q.…")."""
+ENGLISH: Final = _BOTH[1]
 """English word or stem → concept."""
-CHINESE, ENGLISH = _read(_TABLE)
 
 OPPOSITES: Final = frozenset(
     frozenset("@" + name for name in pair.split()) for pair in _OPPOSED.split(",")

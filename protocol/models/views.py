@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from protocol.models import lexicon
 from protocol.models.concepts import CONTENT, concepts, weight_of
@@ -70,7 +71,7 @@ class View:
         self.text = cut.text
         self.units = cut.units[:_ORDER_LIMIT]
         self.bag = frozenset(self.units)
-        self.bigrams = frozenset(zip(self.units, self.units[1:], strict=False))
+        self.bigrams = frozenset(pairwise(self.units))
         self.trigrams = frozenset(zip(self.units, self.units[1:], self.units[2:], strict=False))
         self.words = concepts(cut)[:_ORDER_LIMIT]
         self.weights = [weight_of(word) for word in self.words]
@@ -80,8 +81,7 @@ class View:
         self.content_weights = {word: weight for word, weight in weighed if weight >= CONTENT}
         self.content_weight = sum(self.content_weights.values())
         self.pairs = {
-            (first, second): light + heavy
-            for (first, light), (second, heavy) in zip(weighed, weighed[1:], strict=False)
+            (first, second): light + heavy for (first, light), (second, heavy) in pairwise(weighed)
         }
         self.pair_weight = sum(self.pairs.values())
         self.kinds = {

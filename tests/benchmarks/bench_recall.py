@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 import json
-import math
 import re
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from device.language import content_tokens, find_times
 from device.learning import local_update
 from device.learning.mlp import clipped_gradient, loss
 from device.memory import RecordMany
@@ -28,6 +23,8 @@ from device.recall.analysis import terms
 from device.recall.index import Entry, LayerIndex, Ranking
 from protocol.models import EMBEDDING, ROUTER, Weights, add_to_head, initial_weights
 from protocol.params import Parameters
+from tests.benchmarks.recall_evidence import evidence_rows
+from tests.benchmarks.recall_peers import PlainBm25
 from tests.benchmarks.row import Row, best_seconds
 from tests.device.recall.rig import Rig, open_rig
 
@@ -37,42 +34,12 @@ RECORDS = 10_000
 QUERIES = 200
 TURN_SECONDS = 30.0
 DEPTH = 10
-PUBLISHED_BM25 = 0.588
-"""LoCoMo evidence recall@10, categories 1–4, all ten conversations, plain BM25."""
 ROUTER_BOUND_MS = 5.0
 """002: the router answers in under 5 ms."""
 TRAINING_BOUND_MS = 20.0
 EXAMPLES = 500
 EPOCHS, RATE, BATCH = 3, 0.5, 32
 Array = NDArray[np.float32]
-Question = tuple[str, set[int]]
-
-
-class PlainBm25:
-    """The peer: an inverted index in dicts, Okapi BM25, nothing else."""
-
-    def __init__(
-        self, texts: Sequence[str], cut: Callable[[str], list[str]] = content_tokens
-    ) -> None:
-        self._cut = cut
-        self._postings: dict[str, list[tuple[int, int]]] = {}
-        self._lengths = []
-        for number, text in enumerate(texts):
-            counts = Counter(cut(text))
-            self._lengths.append(counts.total())
-            for term, count in counts.items():
-                self._postings.setdefault(term, []).append((number, count))
-        self._mean = sum(self._lengths) / len(self._lengths)
-
-    def search(self, query: str, k: int) -> list[int]:
-        scores: dict[int, float] = {}
-        for term in self._cut(query):
-            found = self._postings.get(term, [])
-            idf = math.log1p((len(self._lengths) - len(found) + 0.5) / (len(found) + 0.5))
-            for number, count in found:
-                norm = 1.2 * (0.25 + 0.75 * self._lengths[number] / self._mean)
-                scores[number] = scores.get(number, 0.0) + idf * count * 2.2 / (count + norm)
-        return heapq.nlargest(k, scores, key=lambda number: (scores[number], -number))
 
 
 def rows() -> Iterator[Row]:
@@ -81,7 +48,7 @@ def rows() -> Iterator[Row]:
     yield _routing()
     yield _training()
     if (SHARED / "locomo").is_dir():
-        yield from _locomo()
+        yield from evidence_rows(SHARED)
     if (SHARED / "madial").is_dir():
         yield _madial()
 
@@ -133,10 +100,10 @@ def _routing() -> Row:
     router = Router(Parameters.of(initial_weights(ROUTER, rng), ROUTER, version=1))
     now = datetime(2026, 5, 13, tzinfo=UTC).timestamp()
     queries = [
-        "喜欢什么颜色",
-        "which colour do I like",
+        "我养的花",
+        "the colour of my bike",
         "tell me about the cat",
-        "我养的花怎么样了",
+        "客厅里的那盏灯",
     ]
     decided = {router.route(query, now).decided_by for query in queries}
     assert decided == {"model"}, "the slow path must be the one that is timed"
@@ -183,59 +150,6 @@ def _bare_training(weights: Weights, inputs: Array, labels: Array) -> Weights:
             for name, slope in gradient.arrays.items():
                 current[name] = current[name] - np.float32(RATE) * slope
     return current
-
-
-def _locomo() -> Iterator[Row]:
-    ours: list[float] = []
-    plain: list[float] = []
-    for path in sorted((SHARED / "locomo").glob("locomo_*.json")):
-        for conversation in json.loads(path.read_text(encoding="utf-8")):
-            _judge_conversation(conversation, ours, plain)
-    yield Row(
-        f"LoCoMo evidence recall@10 ({len(ours)} questions)",
-        float(np.mean(ours)),
-        "share",
-        peer="plain BM25 on the same turns",
-        peer_value=float(np.mean(plain)),
-        bound=PUBLISHED_BM25,
-        target=PUBLISHED_BM25,
-        better="high",
-    )
-
-
-def _judge_conversation(sample: dict[str, Any], ours: list[float], plain: list[float]) -> None:
-    talk = sample["conversation"]
-    names = [key for key in talk if re.fullmatch(r"session_\d+", key)]
-    places: dict[str, int] = {}
-    entries: list[Entry] = []
-    for name in sorted(names, key=lambda key: int(key.removeprefix("session_"))):
-        said = f"{talk[f'{name}_date_time']} +0000"
-        at = datetime.strptime(said, "%I:%M %p on %d %B, %Y %z").timestamp()
-        for turn in talk[name]:
-            places[turn["dia_id"]] = len(entries)
-            text = " ".join([turn["text"], turn.get("blip_caption", "")])
-            speech = f"{turn['speaker']}: {text}"
-            entries.append(Entry(len(entries), speech, at + TURN_SECONDS * len(entries), name))
-    index = LayerIndex(terms, dimension=EMBEDDING)
-    index.add(entries)
-    peer = PlainBm25([entry.text.partition(": ")[2] for entry in entries])
-    for query, wanted in _questions(sample["qa"], places):
-        found = index.search(query, DEPTH, spans=_spans(query, entries[-1].at))
-        ours.append(len(wanted & {match.number for match in found}) / len(wanted))
-        plain.append(len(wanted & set(peer.search(query, DEPTH))) / len(wanted))
-
-
-def _spans(query: str, at: float) -> list[tuple[float, float]]:
-    return [(t.start, t.end) for t in find_times(query, datetime.fromtimestamp(at, UTC))]
-
-
-def _questions(asked: list[dict[str, Any]], places: dict[str, int]) -> Iterator[Question]:
-    """Categories 1–4 with at least one evidence turn that exists."""
-    for question in asked:
-        cited = re.findall(r"D\d+:\d+", " ".join(question.get("evidence", [])))
-        wanted = {places[turn] for turn in cited if turn in places}
-        if question["category"] in (1, 2, 3, 4) and wanted:
-            yield question["question"], wanted
 
 
 def _madial() -> Row:

@@ -11,6 +11,7 @@ otherwise than our half-open ranges do, it is rewritten first, never loosened:
 
 * "A to B" is written with where B begins; as a half-open range it ends where B ends ("10 to 12
   January" holds the 12th). The unit of B is the unit the corpus counts the range in.
+* "The rest of the week" is written with its last day, inclusive: half-open it ends a day later.
 * "B or before" is written with the day B, inclusive: half-open it ends at B + 1 day; "after A"
   with the day A, exclusive: half-open it starts at A + 1 day.
 * A lunar date is written in its own calendar (`isLunar`): it is converted.
@@ -51,6 +52,9 @@ _COUNTED = re.compile(r"^\(.*,P(\d+)([DWMY])\)$")
 _JOINED_ZH = re.compile(r"到|至|-|~|～|—|–|[和与].*间")
 _JOINED_EN = re.compile(r"\b(?:to|until|till|through|thru|between)\b|[\d)a-z]\s?[-~–—]\s?[\da-z]")
 _ENDING = re.compile(r"\b(?:end of|q[1-4]|quarter)\b[^-~]*$|[底末]$")
+_ONE_UNIT = re.compile(r"\d{4}\s?-\s?[qh][1-4]|[qh][1-4]\s?-\s?\d{4}")
+"""A hyphen that joins no two ends: 2019-H2."""
+_REST_EN = re.compile(r"^(?:the\s)?(?:rest|remaining|remainder)\b")
 _MIDNIGHT = timedelta()
 _DAY = timedelta(days=1)
 _INSTANT_LIMIT = timedelta(hours=1)
@@ -188,8 +192,10 @@ def _whole_end(timex: str, words: str, end: datetime) -> datetime:
     """Where B ends in "A to B", given where it begins."""
     counted = _COUNTED.match(timex)
     zh = not words.isascii() and re.search("[一-鿿]", words)
+    if counted and _REST_EN.search(words):
+        return end + _DAY
     joined = (_JOINED_ZH if zh else _JOINED_EN).search(words)
-    if counted is None or joined is None:
+    if counted is None or joined is None or _ONE_UNIT.fullmatch(words):
         return end
     ending = _ENDING.search(words)
     if ending:
@@ -211,12 +217,12 @@ def _later(moment: datetime, months: int) -> datetime:
 
 def _from_lunar(moment: datetime | None) -> datetime | None:
     """The moment whose lunar year, month and day were written as if they were solar."""
-    from device.language import chinese_lunar
+    from device.language.chinese_times import lunar
 
     assert moment is not None
-    if not chinese_lunar.FIRST_YEAR <= moment.year <= chinese_lunar.LAST_YEAR:
+    if not lunar.FIRST_YEAR <= moment.year <= lunar.LAST_YEAR:
         return moment  # beyond the table neither the corpus nor we convert
-    day = chinese_lunar.to_solar(moment.year, moment.month, moment.day)
+    day = lunar.to_solar(moment.year, moment.month, moment.day)
     assert isinstance(day, date)
     return datetime.combine(day, moment.timetz())
 

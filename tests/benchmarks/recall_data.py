@@ -42,11 +42,9 @@ class Conversation:
 
 def locomo(folder: Path) -> list[Conversation]:
     """All conversations of LoCoMo here, with the questions that cite a turn (categories 1–5)."""
-    found = []
-    for path in sorted(folder.glob("locomo_*.json")):
-        for sample in json.loads(path.read_text(encoding="utf-8")):
-            found.append(_locomo_sample(sample))
-    return found
+    paths = sorted(folder.glob("locomo_*.json"))
+    samples = (s for path in paths for s in json.loads(path.read_text(encoding="utf-8")))
+    return [_locomo_sample(sample) for sample in samples]
 
 
 def _locomo_sample(sample: dict[str, Any]) -> Conversation:

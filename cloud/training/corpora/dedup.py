@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from cloud.training.corpora.corpus import Line
+from cloud.training.corpora.edits import echo, in_context, other_words
 from cloud.training.corpora.templates import (
     LANGUAGES,
     Slots,
@@ -36,24 +38,19 @@ _VALUES = ("day", "hour", "past", "price", "num", "wday")
 """Slots that say when or how much: another value rewrites a fact, it does not make another one."""
 VALUE_SHARE = 0.3
 """Merges that are the same sentence with another value, where a family has one."""
-STRANGER_SHARE = 0.2
+STRANGER_SHARE = 0.4
 """Independent pairs from two families: what a phone's search for neighbours mostly brings up."""
 
-_ECHOES = {
-    "zh": ("{}。", "{}！", "{}，嗯", "{}啊", "{}哦，对", "我说过，{}", "请问{}", "{}呢", "话说{}"),
-    "en": ("{}.", "{}!", "{}, yes", "{}, right", "{}, you know", "well, {}", "as I said, {}"),
-}
-
-
-_LESSER = {
-    "zh": "周/星期 星期/礼拜 我们/咱们 和/跟 跟/和 怎么/如何 怎样/怎么 什么/啥 没有/没 喜欢/爱 "
-    "哪里/哪儿 的/ 了/ 是/ 要/得 去/到 都/ 我/ 请问/ 定在/在 多少/几",
-    "en": "I_am/I'm I'm/I_am don't/do_not is/'s can't/cannot my/the the/my the/ a/one about/on "
-    "I_have/I've really/ love/like like/love every/each usually/mostly starts/begins bought/got "
-    "near/close_to with/together_with I/me_I on/this",
-}
-"""Words to put another word for without a change of meaning; "_" stands for a space."""
-EDITS = 2
+SIBLING_SHARE = 0.4
+"""Independent pairs of one family about the same things; the others name another thing."""
+AGAIN_SHARE = 0.4
+"""Duplicates in other wording that also have an opener or lesser words exchanged."""
+OTHER_WORDS_SHARE = 0.6
+"""Duplicates with a word of the lexicon in the place of another."""
+CONTEXT_SHARE = {"duplicate": 0.7, "merge": 0.3, "independent": 0.1}
+"""Pairs with the same words around both: a long stretch in common speaks for one thing."""
+_SOURCES = (("dedup", "slots"), ("dedup.asked", "slots.asked"))
+"""Families and the slots they draw from: what people tell of their days, and what they ask."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +65,9 @@ class _Family:
 
 def dedup_lines() -> Iterator[Line]:
     """Every labelled pair: from templates first, then those written by hand."""
-    for language in LANGUAGES:
-        slots = read_slots(language)
-        families = list(_families(language))
+    for language, (source, of_slots) in product(LANGUAGES, _SOURCES):
+        slots = read_slots(language, of_slots)
+        families = list(_families(language, source))
         trained = [f for position, f in enumerate(families) if not held_out(position)]
         for position, family in enumerate(families):
             out = held_out(position)
@@ -78,7 +75,10 @@ def dedup_lines() -> Iterator[Line]:
             strangers = () if out else [other for other in trained if other is not family]
             rng = generator_for("dedup", language, family.paraphrases[0])
             for _ in range(PAIRS_PER_LABEL_HELD_OUT if out else PAIRS_PER_LABEL):
-                for label, pair in _pairs(family, strangers, language, slots, rng):
+                for label, drawn in _pairs(family, strangers, language, slots, rng):
+                    pair = drawn
+                    if rng.random() < CONTEXT_SHARE[label]:
+                        pair = in_context(pair, language, rng, same=label == "duplicate")
                     swapped = (pair[1], pair[0]) if rng.random() < 0.5 else pair
                     origin = "template-held-out" if out else "template"
                     yield Line(swapped, (label,), language, origin)
@@ -95,14 +95,12 @@ def _pairs(
     rng: np.random.Generator,
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     values = draw(slots, rng)
-    while values["friend"] == values["person"]:
+    while values.get("friend", "") == values.get("person"):
         values = draw(slots, rng)
     first, second = rng.permutation(len(family.paraphrases))[:2]
     said = fill(family.paraphrases[first], values, rng)
     again = fill(family.paraphrases[second], values, rng)
-    if rng.random() < ECHO_SHARE:
-        again = _echo(said, language, rng)
-    yield "duplicate", (said, again)
+    yield "duplicate", (said, _said_again(said, again, language, rng))
     yield "merge", (said, _rewrite(family, values, slots, said, rng))
     if strangers and rng.random() < STRANGER_SHARE:
         stranger = choose(strangers, rng)
@@ -111,19 +109,13 @@ def _pairs(
         yield "independent", (said, _other_fact(family, values, slots, again, rng))
 
 
-def _echo(said: str, language: str, rng: np.random.Generator) -> str:
-    """The sentence with an opener or ending, or with up to EDITS lesser words exchanged."""
-    if rng.random() < 0.5:
-        return choose(_ECHOES[language], rng).format(said)
-    gap = " " if language == "en" else ""
-    text = f"{gap}{said}{gap}"
-    swaps = [tuple(pair.replace("_", " ").split("/", 1)) for pair in _LESSER[language].split()]
-    fitting = [(old, new) for old, new in swaps if f"{gap}{old}{gap}" in text]
-    for _ in range(min(EDITS, len(fitting))):
-        old, new = choose(fitting, rng)
-        spaced = f"{gap}{new}{gap}" if new and new[0] != "'" else f"{new}{gap}"
-        text = text.replace(f"{gap}{old}{gap}", spaced or gap, 1)
-    return text.strip() if text.strip() != said else choose(_ECHOES[language], rng).format(said)
+def _said_again(said: str, again: str, language: str, rng: np.random.Generator) -> str:
+    """`again`, another wording of `said`, or `said` itself, edited."""
+    if rng.random() < ECHO_SHARE:
+        again = echo(said, language, rng)
+    elif rng.random() < AGAIN_SHARE:
+        again = echo(again, language, rng)
+    return other_words(again, language, rng) if rng.random() < OTHER_WORDS_SHARE else again
 
 
 def _rewrite(
@@ -132,11 +124,12 @@ def _rewrite(
     """The fact completed or changed, or said again with another time or number."""
     if rng.random() < VALUE_SHARE:
         changed = draw(slots, rng)
+        varying = [name for name in _VALUES if name in values]
         same = {name: value for name, value in values.items() if name not in _VALUES}
         template = choose(family.paraphrases, rng)
-        if any(f"{{{name}}}" in template and changed[name] != values[name] for name in _VALUES):
+        if any(f"{{{name}}}" in template and changed[name] != values[name] for name in varying):
             text = fill(template, changed | same, rng)
-            if any(values[name] in said and changed[name] in text for name in _VALUES):
+            if any(values[name] in said and changed[name] in text for name in varying):
                 return text
     fixed = {name: values[name] for name in family.keys}
     return fill(choose(family.complements, rng), draw(slots, rng) | fixed, rng)
@@ -146,7 +139,7 @@ def _other_fact(
     family: _Family, values: dict[str, str], slots: Slots, again: str, rng: np.random.Generator
 ) -> str:
     """A sibling about the same people and places, or the same wording about others."""
-    if rng.random() < 0.5:
+    if not family.keys or rng.random() < SIBLING_SHARE:
         return fill(choose(family.siblings, rng), values, rng)
     key = choose([name for name in family.keys if name not in _VALUES], rng)
     others = [value for value in slots[key] if value != values[key]]
@@ -155,14 +148,15 @@ def _other_fact(
     return text if text != again else fill(choose(family.siblings, rng), values, rng)
 
 
-def _families(language: str) -> Iterator[_Family]:
+def _families(language: str, source: str) -> Iterator[_Family]:
     keys: tuple[str, ...] = ()
     parts: dict[str, list[str]] = {}
-    for line in [*read_lines(f"dedup.{language}.txt"), "="]:
+    for line in [*read_lines(f"{source}.{language}.txt"), "="]:
         mark, _, rest = line.partition(" ")
         if mark == "=":
             if parts:
                 yield _Family(keys, tuple(parts["p"]), tuple(parts["m"]), tuple(parts["i"]))
-            keys, parts = tuple(rest.split()), {"p": [], "m": [], "i": []}
+            # "= -": a family about nothing that could be exchanged.
+            keys, parts = tuple(rest.replace("-", "").split()), {"p": [], "m": [], "i": []}
         else:
             parts[mark].append(rest)

@@ -41,10 +41,10 @@ def read_lines(name: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def read_slots(language: str) -> dict[str, tuple[str, ...]]:
-    """Slot name → its values."""
+def read_slots(language: str, source: str = "slots") -> dict[str, tuple[str, ...]]:
+    """Slot name → its values, of one of the slot files."""
     slots: dict[str, tuple[str, ...]] = {}
-    for line in read_lines(f"slots.{language}.txt"):
+    for line in read_lines(f"{source}.{language}.txt"):
         name, values = line.split(":", 1)
         slots[name] = tuple(value.strip() for value in values.split("|"))
     return slots

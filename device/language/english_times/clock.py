@@ -1,16 +1,15 @@
-"""Hours: 8:45a, half past seven, noonish, five-thirty, in the late morning, 5 to 6 pm."""
+"""Times on the clock: 8:45a, half past seven, noonish, five-thirty, 1140 a.m."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
 
-from device.language.english_times.calendar import shift_of
 from device.language.english_times.lexer import Tokens
-from device.language.english_times.lexicon import CARDINALS, FUNCTION_WORDS, RANGE_WORDS, UNITS
-from device.language.english_times.numbers import cardinal, length
-from device.language.english_times.values import Clock, ClockRange, Part
+from device.language.english_times.lexicon import CARDINALS, UNITS, word_set
+from device.language.english_times.numbers import cardinal
+from device.language.english_times.values import Clock
 
-__all__ = ["clock", "clock_range", "part", "part_follows"]
+__all__ = ["clock"]
 
 MINUTES = 60
 HOURS = 24
@@ -20,25 +19,8 @@ _NAMED = {
     "midafternoon": 14,
 }  # fmt: skip
 _AFTER_MID = {"night": 0, "day": 12, "morning": 10, "afternoon": 14}
-_PARTS: dict[str, tuple[float, float]] = {
-    "morning": (6, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (20, 26),
-    "daytime": (8, 18), "nighttime": (20, 30), "dawn": (4, 7), "lunchtime": (11, 13),
-    "lunch": (11, 13), "breakfast": (7, 9), "dinner": (17, 20), "supper": (17, 20),
-    "dinnertime": (17, 20), "suppertime": (17, 20), "breakfasttime": (7, 9), "brunch": (10, 13),
-}  # fmt: skip
-"""Hours people mean by a part of the day."""
-_HALVES: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
-    "morning": ((6, 9), (10, 12)), "afternoon": ((12, 14), (15, 18)), "evening": ((18, 20), (21, 24)),
-    "night": ((20, 22), (23, 27)), "day": ((0, 12), (12, 24)),
-}  # fmt: skip
-"""Early and late in it."""
-TONIGHT = (18.0, 26.0)
-"""This evening and the night after it."""
-_MEALS = frozenset({"lunch", "breakfast", "dinner", "supper", "brunch"})
-_EARLY, _LATE = frozenset({"early", "earlier"}), frozenset({"late", "later"})
 _WHOLE_MINUTES = frozenset({5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55})
-_CUES = frozenset("at @ around about by circa before after until till since".split())
-_CLOCK_FOLLOWS = FUNCTION_WORDS | {"sharp", "eastern", "pacific", "central", "est", "pst", "gmt"}
+_CUES = word_set("at @ around about by circa before after until till since")
 
 
 def clock(s: Tokens, i: int, *, bare: bool = False) -> tuple[Clock, int] | None:
@@ -50,7 +32,7 @@ def clock(s: Tokens, i: int, *, bare: bool = False) -> tuple[Clock, int] | None:
     if s.words[j] in ("sharp", "exactly"):
         j += 1
     if s.words[j] == "ish" or (s.words[j] == "-" and s.words[j + 1] == "ish"):
-        j += 1 if s.words[j] == "ish" else 2
+        return replace(time, sure=True), j + (1 if s.words[j] == "ish" else 2)
     return time, j
 
 
@@ -62,6 +44,10 @@ def _clock(s: Tokens, i: int, *, bare: bool) -> tuple[Clock, int] | None:
         j = i + 2 if s.words[i + 1] == "-" else i + 1
         hour = _AFTER_MID.get(s.words[j])
         return None if hour is None else (Clock(hour), j + 1)
+    if word.endswith("ish") and 1 <= CARDINALS.get(word[:-3], 0) <= 12:
+        return Clock(CARDINALS[word[:-3]], open=True), i + 1
+    if s.numbers[i] == 12 and s.words[i + 1] in ("noon", "midnight"):
+        return Clock(_NAMED[s.words[i + 1]]), i + 2
     if word in ("half", "a", "quarter") or s.numbers[i] >= 0 or word in CARDINALS:
         return _spoken(s, i) or _digital(s, i, bare=bare) or _in_words(s, i, bare=bare)
     return None
@@ -80,8 +66,7 @@ def _meridiem(s: Tokens, i: int) -> tuple[int, int] | None:
             return _MERIDIEMS[word], i + 2
         return (_MERIDIEMS[word], i + 1) if s.glued[i] else None
     if word in ("am", "pm"):
-        dotted = s.words[i + 1] == "." and s.glued[i + 1] and False
-        return _MERIDIEMS[word], i + 2 if dotted else i + 1
+        return _MERIDIEMS[word], i + 1
     return None
 
 
@@ -106,6 +91,8 @@ def _digital(s: Tokens, i: int, *, bare: bool) -> tuple[Clock, int] | None:
             second, j = s.numbers[j + 1], j + 2
             if s.words[j] == "." and s.glued[j + 1] and s.numbers[j + 1] >= 0:
                 j += 2
+    elif s.words[j] == "h" and s.glued[j] and s.glued[j + 1] and s.digits(j + 1) == 2:
+        minute, j, written = s.numbers[j + 1], j + 2, True
     elif s.words[j] == "." and s.glued[j] and s.glued[j + 1] and s.digits(j + 1) == 2:
         minute, j = s.numbers[j + 1], j + 2
         written = bare or s.words[i - 1] in ("at", "until", "till", "by")
@@ -121,7 +108,9 @@ def _digital(s: Tokens, i: int, *, bare: bool) -> tuple[Clock, int] | None:
         return _open(hour, 0, 0, s.text[s.begins[i]], sure=True), j + 1
     if s.words[j] == "z" and s.glued[j] and written:
         j += 1
-    if s.digits(i) == 4 and bare and not (s.glued[j] and s.words[j] == "."):
+    if s.digits(i) == 4 and s.words[j] in ("hours", "hrs"):
+        return Clock(hour % HOURS, minute), j + 1
+    if s.digits(i) == 4 and bare and not 1900 <= s.numbers[i] < 2200:
         return _open(hour, minute, second, s.text[s.begins[i]], sure=True), j
     if written:
         runs_on = s.words[j] == ":" and s.glued[j]
@@ -140,7 +129,9 @@ def _hour_ends(s: Tokens, i: int) -> bool:
     word = s.words[i]
     if word in ("st", "nd", "rd", "th", "%", "of", "and a half") or (word in UNITS and word != "m"):
         return False
-    return not (word in (".", ":", "/", ",") and s.glued[i] and s.glued[i + 1] and s.numbers[i + 1] >= 0)
+    return not (
+        word in (".", ":", "/", ",") and s.glued[i] and s.glued[i + 1] and s.numbers[i + 1] >= 0
+    )
 
 
 def _spoken(s: Tokens, i: int) -> tuple[Clock, int] | None:
@@ -224,112 +215,3 @@ def _in_words(s: Tokens, i: int, *, bare: bool) -> tuple[Clock, int] | None:
     if s.words[j] in UNITS or s.words[j] in ("st", "hundred", "thousand", "million", "percent"):
         return None
     return Clock(hour, minute, open=True, sure=said or ish), j
-
-
-def clock_range(s: Tokens, i: int, *, bare: bool = False) -> tuple[ClockRange, int] | None:
-    """5 to 6 pm, 8am-3, from 9 for 2.5 hours, between 0730-0930; two bare numbers when `bare`."""
-    cue = s.words[i] if s.words[i] in ("from", "between") else ""
-    at = i + 1 if cue else i
-    at += s.words[at] in ("around", "about")
-    first = clock(s, at, bare=True)
-    if first is None:
-        return None
-    time, j = first
-    parted = _part_hour(s, j, time)
-    if parted and s.words[parted[1]] in (*RANGE_WORDS, "and"):
-        time, j = parted
-    if s.words[j] == "for" and cue == "from":
-        span = length(s, j + 1)
-        if span and all(unit in ("hour", "minute", "second") for _, unit in span[0]):
-            return ClockRange(time, length=_hours(span[0])), span[1]
-    joined = s.words[j] in RANGE_WORDS or (s.words[j] == "and" and cue == "between")
-    if not joined:
-        return None
-    after = j + 1 + (s.words[j + 1] in ("the", "around", "about", "at"))
-    last = clock(s, after, bare=True)
-    if last is None or not _ends(s, last[1], sure=last[0].sure or time.sure):
-        return None
-    found = ClockRange(time, last[0])
-    if not found.sure and not bare and not cue:
-        return None
-    return found, last[1]
-
-
-def _ends(s: Tokens, i: int, *, sure: bool) -> bool:
-    """A range of bare numbers must not be a date ("9 to 12 of June") or go on ("10-4-2018")."""
-    word = s.words[i]
-    if word in ("of", "/") or (word == "-" and s.glued[i] and s.numbers[i + 1] >= 0):
-        return False
-    return sure or not (word in UNITS or word in ("people", "times", "percent"))
-
-
-def _part_hour(s: Tokens, i: int, time: Clock) -> tuple[Clock, int] | None:
-    """3 in the morning: the part settles the half of the day."""
-    found = part(s, i) if s.words[i] in ("in", "at") else None
-    if found is None or not time.open:
-        return None
-    hour = time.hour % 12 + (0 if found[0].first < 12 else 12)
-    return Clock(hour, time.minute, time.second), found[1]
-
-
-def _hours(span: tuple[tuple[float, str], ...]) -> timedelta:
-    seconds = {"hour": 3600, "minute": 60, "second": 1}
-    return timedelta(seconds=sum(value * seconds[unit] for value, unit in span))
-
-
-def part(s: Tokens, i: int) -> tuple[Part, int] | None:
-    """In the morning, tonight, late this afternoon, next evening, early in the day, at lunch."""
-    j = i
-    j += s.words[j] in ("in", "at", "on", "during") and s.words[i + 1] != ""
-    half, j = _half(s, j)
-    j += s.words[j] in ("in", "on") and bool(half)
-    j += s.words[j] in ("the", "a")
-    if not half:
-        half, j = _half(s, j)
-    shift = shift_of(s.words[j])
-    word = s.words[j] if shift is None else s.words[j + 1]
-    after = j + 1 if shift is None else j + 2
-    if word in ("tonight", "tonite") and shift is None:
-        return Part(*TONIGHT, shift=0), after
-    if half and word in ("today", "yesterday", "tomorrow", "day"):
-        named = {"today": 0, "yesterday": -1, "tomorrow": 1}.get(word)
-        return Part(*_HALVES["day"][half == "late"], shift=named), after
-    if s.words[after : after + 2] == ["-", "time"]:
-        word, after = word + "time", after + 2
-    elif word in ("day", "night", "lunch", "dinner", "supper", "breakfast") and s.words[after] == "time":
-        word, after = word + "time", after + 1
-    return _named_part(s, i, j, word, after, shift, half)
-
-
-def _half(s: Tokens, i: int) -> tuple[str, int]:
-    if s.words[i - 1] == "as":
-        return "", i
-    if s.words[i] in _EARLY:
-        return "early", i + 1
-    return ("late", i + 1) if s.words[i] in _LATE else ("", i)
-
-
-def _named_part(
-    s: Tokens, i: int, j: int, word: str, after: int, shift: int | None, half: str
-) -> tuple[Part, int] | None:
-    name = word.removesuffix("s") if word.endswith(("mornings", "evenings", "noons", "nights")) else word
-    hours = _PARTS.get(name)
-    if hours is None or s.words[i - 1] == "good" or s.words[j - 1] in ("every", "each"):
-        return None
-    meal = name in _MEALS
-    if meal and not (s.words[i - 1] in _CUES or s.words[i] in ("at", "during")):
-        return None
-    if meal and s.words[after][:1].isalpha() and s.words[after] not in FUNCTION_WORDS:
-        return None
-    if half:
-        hours = _HALVES.get(name, (hours, hours))[half == "late"]
-    if shift == 0 and word == "night":
-        hours = TONIGHT
-    return Part(*hours, shift=shift), after
-
-
-def part_follows(s: Tokens, i: int) -> bool:
-    """Does a part of the day follow, so that the number before it is an hour?"""
-    return (
-        s.words[i] in ("in", "at", "tonight", "tonite", "this", "early", "late") and part(s, i) is not None
-    )

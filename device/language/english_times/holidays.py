@@ -8,7 +8,7 @@ from device.language.english_times.calendar import shift_of
 from device.language.english_times.lexer import Tokens
 from device.language.english_times.numbers import year
 from device.language.english_times.values import Context, Days
-from device.language.spans import Prefer, nth_weekday
+from device.language.spans import Prefer, easter, nth_weekday
 
 __all__ = ["holiday"]
 
@@ -103,7 +103,7 @@ def _on(name: str, in_year: int) -> date | None:
     if name in _FIXED:
         return date(in_year, *_FIXED[name])
     if name in _EASTER:
-        return _easter(in_year) + timedelta(days=_EASTER[name])
+        return easter(in_year) + timedelta(days=_EASTER[name])
     month, weekday, n, extra = _FLOATING[name]
     found = nth_weekday(in_year, month, weekday, n)
     return found + timedelta(days=extra) if found else None
@@ -130,17 +130,8 @@ def _weekend(day: date) -> Days:
     saturday = day - timedelta(days=day.weekday()) + timedelta(days=5)
     if day.weekday() == 0:
         return Days(day - timedelta(days=2), day + timedelta(days=1), "weekend")
-    return Days(min(day, saturday) if day.weekday() == 4 else saturday, saturday + timedelta(days=2), "weekend")
-
-
-def _easter(year_: int) -> date:
-    """Western Easter Sunday (Meeus, Jones and Butcher's algorithm)."""
-    a, (b, c) = year_ % 19, divmod(year_, 100)
-    d, e = divmod(b, 4)
-    g = (8 * b + 13) // 25
-    h = (19 * a + b - d - g + 15) % 30
-    i, k = divmod(c, 4)
-    m = (32 + 2 * e + 2 * i - h - k) % 7
-    n = (a + 11 * h + 22 * m) // 451
-    month, day = divmod(h + m - 7 * n + 114, 31)
-    return date(year_, month, day + 1)
+    return Days(
+        min(day, saturday) if day.weekday() == 4 else saturday,
+        saturday + timedelta(days=2),
+        "weekend",
+    )

@@ -26,6 +26,8 @@ _MIXED = re.compile(
 )
 """Letters and digits run together that can be a time; any other such run is an identifier."""
 
+_ALTERNATING = re.compile(r"\d[A-Za-z]|[A-Za-z]\d")
+
 
 class Tokens:
     """The words of `text` in lower case, their values and places.
@@ -38,30 +40,23 @@ class Tokens:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.words: list[str] = []
-        self.numbers: list[int] = []
-        self.begins: list[int] = []
-        self.stops: list[int] = []
-        self.glued: list[bool] = []
-        self.count = 0
-
-    def add(self, word: str, begin: int, stop: int) -> None:
-        """Append one token."""
-        self.glued.append(bool(self.stops) and self.stops[-1] == begin)
-        self.words.append(word)
-        self.numbers.append(int(word) if word.isdecimal() and word.isascii() else -1)
-        self.begins.append(begin)
-        self.stops.append(stop)
-        self.count += 1
-
-    def close(self) -> None:
-        """Strike out identifiers, then pad."""
-        self._strike_identifiers()
-        self.words.extend([""] * PADDING)
+        words: list[str] = []
+        begins: list[int] = []
+        stops: list[int] = []
+        for match in _TOKEN.finditer(text):
+            words.append(_word(match.group()))
+            begins.append(match.start())
+            stops.append(match.end())
+        self.words, self.begins, self.stops, self.count = words, begins, stops, len(words)
+        self.glued = [begin == stop for begin, stop in zip(begins, [-1, *stops], strict=False)]
+        if _ALTERNATING.search(text):
+            self._strike_identifiers()
+        self.numbers = [int(w) if w.isdecimal() and w.isascii() else -1 for w in words]
+        words.extend([""] * PADDING)
         self.numbers.extend([-1] * PADDING)
         self.glued.extend([False] * PADDING)
-        self.begins.extend([len(self.text)] * PADDING)
-        self.stops.extend([len(self.text)] * PADDING)
+        begins.extend([len(text)] * PADDING)
+        stops.extend([len(text)] * PADDING)
 
     def _strike_identifiers(self) -> None:
         first = 0
@@ -72,8 +67,7 @@ class Tokens:
             if stop - first > 1 and self.words[first].isalnum():
                 run = self.text[self.begins[first] : self.stops[stop - 1]]
                 if run.isascii() and not _MIXED.fullmatch(run):
-                    for index in range(first, stop):
-                        self.words[index], self.numbers[index] = OTHER, -1
+                    self.words[first:stop] = [OTHER] * (stop - first)
             first = stop
 
     def digits(self, index: int) -> int:
@@ -87,16 +81,12 @@ class Tokens:
 
 @lru_cache(maxsize=4096)
 def _word(raw: str) -> str:
+    if len(raw) > 1 and not (raw.isdecimal() or raw[0].isalpha()):
+        return OTHER
     word = raw.lower().replace("’", "'")
     return word.removesuffix("'s") if len(word) > 3 else word
 
 
 def tokenize(text: str) -> Tokens:
     """The tokens of `text`."""
-    tokens = Tokens(text)
-    for match in _TOKEN.finditer(text):
-        raw = match.group()
-        odd = len(raw) > 1 and not (raw.isdecimal() or raw[0].isalpha())
-        tokens.add(OTHER if odd else _word(raw), match.start(), match.end())
-    tokens.close()
-    return tokens
+    return Tokens(text)

@@ -18,7 +18,13 @@ __all__ = [
     "VERB_LIKE_MONTHS",
     "WEEKDAYS",
     "WORD_LIKE_WEEKDAYS",
+    "word_set",
 ]
+
+
+def word_set(words: str) -> frozenset[str]:
+    """The words of a line."""
+    return frozenset(words.split())
 
 
 def _numbered(rows: str, first: int) -> dict[str, int]:
@@ -79,16 +85,18 @@ SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
 THIS = frozenset({"this", "current", "that", "same"})
 NEXT = frozenset({"next", "following", "coming", "upcoming"})
 PREVIOUS = frozenset({"last", "previous", "past", "preceding", "prior"})
-PREPOSITIONS = frozenset(
-    "in on at of since until till til by before after from to during through between for around "
-    "about over within throughout into per every each and or not than early mid late as via".split()
+PREPOSITIONS = word_set(
+    "in on at of since until till til by before after from to during through between for "
+    "around about over within throughout into per every each and or not than early mid late "
+    "as via"
 )
 RANGE_WORDS = frozenset({"to", "until", "till", "til", "through", "thru", "-", "–", "—", "~"})
 """Between the two ends of a range. "and" does so only after "between"."""
-FUNCTION_WORDS = PREPOSITIONS | frozenset(
-    "the a an is are was were be been will would can could should shall may might must has have had "
-    "do does did i you he she it we they who that this these those which what when where why how "
-    "my your his her our their if then so but because while with without please onwards onward on "
-    "later earlier sharp tomorrow today tonight yesterday now ok okay only too also again just".split()
+FUNCTION_WORDS = PREPOSITIONS | word_set(
+    "the a an is are was were be been will would can could should shall may might must has "
+    "have had do does did i you he she it we they who that this these those which what when "
+    "where why how my your his her our their if then so but because while with without please "
+    "onwards onward on later earlier sharp tomorrow today tonight yesterday now ok okay only "
+    "too also again just"
 )
 """Words that may follow a time without making it a count of something."""

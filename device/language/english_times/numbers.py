@@ -29,7 +29,7 @@ Length = tuple[tuple[float, str], ...]
 """Amounts with their units: 2 years, 1 month and 21 days."""
 FIRST_YEAR, LAST_YEAR = 1200, 2299
 """Four digits outside are some other number."""
-TWO_DIGIT_PIVOT = 50
+TWO_DIGIT_PIVOT = 40
 """Two digits below are of this century ("1/1/35"), the others of the last."""
 LAST_DAY = 31
 _FINE = {"second": 1.0, "minute": 60.0, "hour": 3600.0}
@@ -118,25 +118,25 @@ def _unit(s: Tokens, i: int) -> tuple[str, int] | None:
     return name, i + 1
 
 
-def length(s: Tokens, i: int) -> tuple[Length, int] | None:
-    """3 hours 30 minutes, two weeks, a year and a half, 2h."""
-    parts: list[tuple[float, str]] = []
+def length(s: Tokens, i: int, *, parts: int = 9) -> tuple[Length, int] | None:
+    """3 hours 30 minutes, two weeks, a year and a half, 2h; at most `parts` amounts."""
+    found: list[tuple[float, str]] = []
     j = i
-    while True:
+    while len(found) < parts:
         number = amount(s, j)
         unit = _unit(s, number[1]) if number else None
         if number is None or unit is None:
             break
-        parts.append((number[0], unit[0]))
+        found.append((number[0], unit[0]))
         j = unit[1]
         if s.words[j : j + 3] == ["and", "a", "half"] or s.words[j : j + 2] == ["and", "half"]:
-            parts[-1] = (parts[-1][0] + 0.5, unit[0])
+            found[-1] = (found[-1][0] + 0.5, unit[0])
             j += 2 if s.words[j + 1] == "half" else 3
         following = j + 1 if s.words[j] in ("and", ",") else j
-        if not _continues(s, following, parts[-1][1]):
+        if len(found) == parts or not _continues(s, following, found[-1][1]):
             break
         j = following
-    return (tuple(parts), j) if parts else None
+    return (tuple(found), j) if found else None
 
 
 def _continues(s: Tokens, i: int, unit: str) -> bool:
@@ -218,8 +218,11 @@ def _spoken_year(s: Tokens, i: int) -> tuple[int, int] | None:
     return first * 100 + second[0], second[1]
 
 
-def year_after(s: Tokens, i: int) -> tuple[int, int] | None:
-    """The year that completes a date: ", 2019", "of 1995", "-2020", "of 87"."""
+def year_after(s: Tokens, i: int, joiner: str = "") -> tuple[int, int] | None:
+    """The year that completes a date: ", 2019", "of 1995", "-2020", "of 87".
+
+    `joiner` is what joins the month and the day; only after the same do two digits make a year.
+    """
     j = i
     if s.words[j] == "." and s.glued[j]:
         j += 1
@@ -231,7 +234,12 @@ def year_after(s: Tokens, i: int) -> tuple[int, int] | None:
     linked = s.words[j] in ("of", "in")
     if linked:
         j += 2 if s.words[j + 1 : j + 3] == ["the", "year"] else 1
-    if (joined or linked) and s.numbers[j] >= 0 and s.digits(j) == 2 and s.words[j - 1] != "in":
+    if (
+        ((joined and s.words[j - 1] == joiner) or linked)
+        and s.numbers[j] >= 0
+        and s.digits(j) == 2
+        and s.words[j - 1] != "in"
+    ):
         return (short_year(s.numbers[j]), j + 1) if _ends_number(s, j + 1) else None
     found = year(s, j)
     return found if found and _ends_number(s, found[1]) else None

@@ -1,8 +1,8 @@
-"""Days and runs of days counted from now: yesterday, next Friday, two weeks ago, the last 3 months."""
+"""Days named from today: yesterday, next Friday, this month, the week after next."""
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
+from datetime import date, timedelta
 
 from device.language.english_times.calendar import shift_of
 from device.language.english_times.lexer import Tokens
@@ -14,16 +14,15 @@ from device.language.english_times.lexicon import (
     UNITS,
     WEEKDAYS,
     WORD_LIKE_WEEKDAYS,
+    word_set,
 )
-from device.language.english_times.numbers import Length, count, length, ordinal, shifted
+from device.language.english_times.numbers import ordinal
 from device.language.english_times.values import Context, Days, Moment, NthWeekday, one_day
 from device.language.spans import add_months, weekday_near
 
-__all__ = ["ago", "in_length", "named_day", "nth_weekday_name", "period", "unit_days", "weekday", "window"]
+__all__ = ["named_day", "nth_weekday_name", "period", "present", "unit_days", "weekday"]
 
-VAGUE_AMOUNT = 3.0
 FIRST_YEAR, LAST_YEAR = 1000, 9000
-_FINE = frozenset({"second", "minute", "hour"})
 _NAMED = {
     "today": 0, "tomorrow": 1, "yesterday": -1, "tmr": 1, "tmrw": 1, "tmw": 1, "tomorow": 1,
     "yday": -1, "otd": 0,
@@ -42,9 +41,23 @@ _PHRASES: tuple[tuple[tuple[str, ...], int], ...] = (
     (("current", "day"), 0),
     (("current", "date"), 0),
 )
+_BEYOND = {("after", "next"): 14, ("before", "last"): -7}
+"""Days on from the last such weekday to "Friday after next", "Friday before last"."""
 _KINDS = frozenset({"working", "business", "work", "calendar"})
-_LATER = frozenset({"later", "hence", "afterwards"})
-_EARLIER = frozenset({"ago", "earlier", "back", "prior"})
+_NOW: tuple[tuple[str, ...], ...] = (
+    ("right", "now"), ("just", "now"), ("now",), ("at", "the", "moment"), ("at", "present"),
+    ("at", "this", "time"), ("at", "this", "moment"), ("currently",), ("presently",),
+)  # fmt: skip
+_PERIOD_CUES = word_set("in for of during over this unavailable throughout within all by")
+
+
+def present(s: Tokens, i: int, now: Context) -> tuple[Moment, int] | None:
+    """Now, at the moment; not "now that"."""
+    for words in _NOW:
+        after = i + len(words)
+        if tuple(s.words[i:after]) == words and s.words[after] != "that":
+            return Moment(now.now, now.now + timedelta(seconds=1), "second"), after
+    return None
 
 
 def named_day(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
@@ -58,7 +71,7 @@ def named_day(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
             continue
         after = j + len(words)
         bare = words in (("day", "before"), ("day", "after"))
-        counted = words in (("last", "day"), ("next", "day")) and s.words[after] in ("of", "in")
+        counted = words == ("last", "day") and s.words[after] in ("of", "in")
         if counted or (bare and (not article or not _clause_ends(s, after))):
             return None
         return _day(now, steps, after)
@@ -87,6 +100,10 @@ def weekday(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
         return None
     number = WEEKDAYS[s.words[j]]
     after = j + 2 if s.words[j + 1] == "." and s.glued[j + 1] and len(s.words[j]) <= 4 else j + 1
+    beyond = _BEYOND.get((s.words[after], s.words[after + 1])) if not words else None
+    if beyond is not None:
+        back = (now.today.weekday() - number - 1) % 7 + 1
+        return one_day(now.today + timedelta(days=beyond - back), relative=True), after + 2
     week = _week_after(s, after)
     if week and not words:
         return _in_week(number, week[0], week[1], now)
@@ -139,7 +156,14 @@ def _weekday_is_meant(s: Tokens, i: int, *, shifted_: bool) -> bool:
     if word not in WORD_LIKE_WEEKDAYS or shifted_:
         return True
     before, after = s.words[i - 1], s.words[i + 1]
-    dated = s.numbers[i + 1] >= 0 or after in ("the", "at", "morning", "afternoon", "evening", "night")
+    dated = s.numbers[i + 1] >= 0 or after in (
+        "the",
+        "at",
+        "morning",
+        "afternoon",
+        "evening",
+        "night",
+    )
     if dated and (after != "the" or ordinal(s, i + 2)) and (after != "at" or s.numbers[i + 2] >= 0):
         return True
     closes = not after[:1].isalnum() or after in FUNCTION_WORDS
@@ -163,7 +187,13 @@ def period(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
     at = j if shift is None else j + 1
     at += s.words[at] in _KINDS
     unit = UNITS.get(s.words[at], "")
-    if s.words[at] in ("s", "m", "h", "d", "w", "y") or unit in ("", "second", "minute", "hour", "day"):
+    if s.words[at] in ("s", "m", "h", "d", "w", "y") or unit in (
+        "",
+        "second",
+        "minute",
+        "hour",
+        "day",
+    ):
         return None
     if shift is None:
         return _bare_period(s, i, at, unit, now)
@@ -179,20 +209,25 @@ def _bare_period(s: Tokens, i: int, at: int, unit: str, now: Context) -> tuple[D
     """The week after next; the year; weekend."""
     twice = {("after", "next"): 2, ("before", "last"): -2}.get((s.words[at + 1], s.words[at + 2]))
     if twice is not None:
-        return Days(*unit_days(unit, twice, now.today), unit, relative=True), at + 3
+        after = at + 4 if UNITS.get(s.words[at + 3]) == unit else at + 3
+        return Days(*unit_days(unit, twice, now.today), unit, relative=True), after
     article = s.words[i] == "the"
     if s.words[at].endswith("s") or s.words[at + 1] in ("of", "after", "before"):
         return None
     closes = not s.words[at + 1][:1].isalnum() or s.words[at + 1] in ("and", "or", "but", "at")
-    weekend = unit == "weekend" and s.words[i - 1] not in ("every", "each", "any", "a", "one", "per")
+    weekend = unit == "weekend" and s.words[i - 1] not in (
+        "every",
+        "each",
+        "any",
+        "a",
+        "one",
+        "per",
+    )
     if not closes or not (article or weekend):
         return None
     if article and not weekend and s.words[i - 1] not in _PERIOD_CUES:
         return None
     return Days(*unit_days(unit, 0, now.today), unit, relative=True), at + 1
-
-
-_PERIOD_CUES = frozenset("in for of during over this unavailable throughout within all by".split())
 
 
 def unit_days(unit: str, shift: int, today: date) -> tuple[date, date]:
@@ -217,111 +252,3 @@ def unit_days(unit: str, shift: int, today: date) -> tuple[date, date]:
 
 def _new_year(year: int) -> date:
     return date(min(max(year, FIRST_YEAR), LAST_YEAR), 1, 1)
-
-
-def ago(s: Tokens, i: int, now: Context) -> tuple[Days | Moment, int] | None:
-    """3 days ago, 2 years 1 month later, half an hour from now, a fortnight hence."""
-    found = length(s, i)
-    if found is None:
-        return two_weekdays_ago(s, i, now)
-    span, j = found
-    word = s.words[j]
-    if word in _EARLIER:
-        return _reached(span, -1, now), j + 1
-    if word in _LATER:
-        return _reached(span, 1, now), j + 1
-    if word == "from" and s.words[j + 1] in ("now", "today"):
-        return _reached(span, 1, now), j + 2
-    if word == "before" and s.words[j + 1] in ("now", "today"):
-        return _reached(span, -1, now), j + 2
-    return None
-
-
-def two_weekdays_ago(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
-    """Two Sundays ago."""
-    number = count(s, i)
-    if number is None or s.words[number[1]] not in WEEKDAYS or s.words[number[1] + 1] != "ago":
-        return None
-    back = (now.today.weekday() - WEEKDAYS[s.words[number[1]]] - 1) % 7 + 1
-    day = now.today - timedelta(days=back) - timedelta(weeks=round(number[0]) - 1)
-    return one_day(day, relative=True), number[1] + 2
-
-
-def _reached(span: Length, sign: int, now: Context) -> Days | Moment:
-    reached = shifted(now.now, span, sign)
-    if isinstance(reached, datetime):
-        unit = next(unit for _, unit in reversed(span) if unit in _FINE)
-        seconds = {"second": 1, "minute": 60, "hour": 3600}[unit]
-        return Moment(reached, reached + timedelta(seconds=seconds), unit)
-    unit = span[-1][1]
-    return Days(reached, reached + timedelta(days=1), "day", relative=True, offset_unit=unit)
-
-
-def in_length(s: Tokens, i: int, now: Context) -> tuple[Days | Moment, int] | None:
-    """In two weeks, in 5 minutes, within 2h, in three days' time, over the next hour (a window)."""
-    word = s.words[i]
-    if word not in ("in", "within") or s.words[i - 1] in ("early", "late", "later", "earlier"):
-        return None
-    j = i + 1
-    less = s.words[j : j + 2] == ["less", "than"]
-    j += 2 if less else 0
-    found = length(s, j)
-    if found is None or s.words[found[1]] in ("of", "ago", "since", "after", "before", "from"):
-        return None
-    span, after = found
-    if s.words[after] in ("'", "’", "time"):
-        after += 1 + (s.words[after + 1] == "time")
-    reached = _reached(span, 1, now)
-    if word == "in" and not less:
-        return reached, after
-    if isinstance(reached, Moment):
-        return Moment(now.now, reached.start, "range"), after
-    return Days(now.today, reached.stop, "range", relative=True), after
-
-
-def window(s: Tokens, i: int, now: Context) -> tuple[Days | Moment, int] | None:
-    """The last 3 months, the 5 upcoming years, next couple of weeks, the next hour."""
-    j = i + 1 if s.words[i] == "the" else i
-    word = s.words[j]
-    if word in PREVIOUS or word in NEXT:
-        found = _window_length(s, j + 1)
-    else:
-        number = count(s, j)
-        word = s.words[number[1]] if number else ""
-        unit = UNITS.get(s.words[number[1] + 1]) if number else None
-        if number is None or unit is None or not (word in PREVIOUS or word in NEXT):
-            return None
-        found = ((number[0], unit),), number[1] + 2
-    if found is None or s.words[found[1]] == "of":
-        return None
-    return _window(found[0], -1 if word in PREVIOUS else 1, now), found[1]
-
-
-def _window_length(s: Tokens, i: int) -> tuple[Length, int] | None:
-    if UNITS.get(s.words[i]) in _FINE:
-        return ((1.0, UNITS[s.words[i]]),), i + 1
-    if s.words[i] in ("a", "an"):
-        return None
-    return length(s, i)
-
-
-def _window(span: Length, sign: int, now: Context) -> Days | Moment:
-    """Whole days up to today, or from tomorrow; quarters and weekends by the calendar."""
-    value, unit = span[0]
-    if unit in ("quarter", "decade", "century", "weekend") and len(span) == 1:
-        near = unit_days(unit, sign, now.today)
-        far = unit_days(unit, sign * max(1, round(value)), now.today)
-        return Days(min(near[0], far[0]), max(near[1], far[1]), "range", relative=True)
-    origin = now.now if sign < 0 or unit in _FINE else now.now + timedelta(days=1)
-    reached = shifted(origin, span, sign)
-    if isinstance(reached, datetime):
-        return Moment(min(reached, now.now), max(reached, now.now), unit)
-    if unit == "business day" and sign > 0:
-        first, stop = shifted(now.now, ((1.0, unit),), 1), shifted(now.now, span, 1)
-        return Days(_midnight(first).date(), _midnight(stop).date() + timedelta(days=1), "days")
-    first_day, stop_day = min(origin.date(), reached), max(origin.date(), reached)
-    return Days(first_day, stop_day, "days", relative=True)
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time.min)

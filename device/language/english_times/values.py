@@ -31,6 +31,9 @@ class Context:
     now: datetime
     prefer: Prefer
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "now", self.now.replace(microsecond=0))
+
     @property
     def today(self) -> date:
         """The speaker's date."""
@@ -118,11 +121,15 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Hours [first, last) of a day; last may pass 24. ``shift``: days from now when it names one."""
+    """Hours [first, last) of a day; last may pass 24.
+
+    ``shift``: days from now when it names a day; ``onward``: not before now ("later today").
+    """
 
     first: float
     last: float
     shift: int | None = None
+    onward: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import UTC
+from typing import Any
 
 import pytest
 
 from device.actors import ActorRef, ActorSystem, LoopClock
 from device.agent.agent import AgentMemory, SkillRefused, UnknownSkill
 from device.agent.distillation import Distiller, ExactDistiller, Marks
+from device.agent.keeping import learnt_only_from
 from device.agent.permission import Ask
 from device.agent.policy import AgentPolicy
 from device.agent.records import Confirmation, Outcome, Run, Step
@@ -58,6 +60,12 @@ class World:
             zone=UTC,
         )
 
+    def run(self, *targets: str, **with_: Any) -> Run:
+        """A run that ends now."""
+        made = run(*targets, **with_)
+        steps = tuple(replace(step, at=self.clock.at) for step in made.steps)
+        return replace(made, started=self.clock.at, steps=steps)
+
     async def reopen(self) -> None:
         await self.actors.stop()
         self.open()
@@ -72,7 +80,7 @@ async def world() -> AsyncIterator[World]:
 
 
 async def test_a_successful_run_teaches_facts_that_are_injected_and_told(world: World) -> None:
-    report = await world.agent.record_run(run(SEARCH, FILTER))
+    report = await world.agent.record_run(world.run(SEARCH, FILTER))
     assert report.written == 2
     block = await world.agent.inject(["shop"], "find a lamp")
     assert "- The search icon is at the bottom of the screen." in block.text
@@ -82,7 +90,7 @@ async def test_a_successful_run_teaches_facts_that_are_injected_and_told(world: 
 
 
 async def test_everything_survives_a_restart(world: World) -> None:
-    await world.agent.record_run(run(SEARCH, FILTER), Confirmation.CONFIRMED)
+    await world.agent.record_run(world.run(SEARCH, FILTER), Confirmation.CONFIRMED)
     await world.agent.add_skill(skill("find things"))
     before = (
         await world.agent.facts_for(["shop"]),
@@ -99,14 +107,14 @@ async def test_everything_survives_a_restart(world: World) -> None:
 
 
 async def test_failed_runs_give_no_facts_and_no_pattern(world: World) -> None:
-    report = await world.agent.record_run(run(SEARCH, outcome=Outcome.FAILURE))
+    report = await world.agent.record_run(world.run(SEARCH, outcome=Outcome.FAILURE))
     assert report.written == 0
     assert await world.agent.facts_for(["shop"]) == []
     assert await world.agent.habits("find a lamp") == []
 
 
 async def test_three_failed_uses_drop_a_fact_for_good(world: World) -> None:
-    report = await world.agent.record_run(run(SEARCH))
+    report = await world.agent.record_run(world.run(SEARCH))
     (identifier,) = report.changed
     for _ in range(2):
         await world.agent.report(failed=[identifier])
@@ -118,21 +126,27 @@ async def test_three_failed_uses_drop_a_fact_for_good(world: World) -> None:
 
 
 async def test_one_app_cools_down_300_seconds_and_3_distillations_a_day(world: World) -> None:
-    await world.agent.record_run(run(SEARCH))
+    await world.agent.record_run(world.run(SEARCH))
     world.clock.at += 299
-    assert (await world.agent.record_run(run(FILTER, SEARCH))).written == 0
+    assert (await world.agent.record_run(world.run(FILTER, SEARCH))).written == 0
     world.clock.at += 1
-    more = await world.agent.record_run(run("click on the menu button at the top of the screen"))
+    more = await world.agent.record_run(
+        world.run("click on the menu button at the top of the screen")
+    )
     assert more.written == 1
     world.clock.at += 3_600
-    third = await world.agent.record_run(run("click on the home tab at the bottom of the screen"))
+    third = await world.agent.record_run(
+        world.run("click on the home tab at the bottom of the screen")
+    )
     assert third.written == 1
     world.clock.at += 3_600
-    fourth = await world.agent.record_run(run("click on the cart icon at the top of the screen"))
+    fourth = await world.agent.record_run(
+        world.run("click on the cart icon at the top of the screen")
+    )
     assert fourth.written == 0, "three distillations of one app and task a day"
     world.clock.at += DAY
     assert (
-        await world.agent.record_run(run("click on the cart icon at the top of the screen"))
+        await world.agent.record_run(world.run("click on the cart icon at the top of the screen"))
     ).written
 
 
@@ -148,22 +162,22 @@ async def test_injected_facts_are_confirmed_by_success_and_refuted_by_failure(
 ) -> None:
     world.distiller = Sees()
     await world.reopen()
-    (identifier,) = (await world.agent.record_run(run(SEARCH))).changed
+    (identifier,) = (await world.agent.record_run(world.run(SEARCH))).changed
     world.clock.at += 3_600
-    await world.agent.record_run(run(SEARCH), injected=[identifier, "mem:404"])
+    await world.agent.record_run(world.run(SEARCH), injected=[identifier, "mem:404"])
     (known,) = await world.agent.facts_for(["shop"])
     assert known.fact.confirmations == 2, "by the marks, and by being seen again"
     assert len(known.fact.sources) == 2
-    await world.agent.record_run(run(SEARCH, outcome=Outcome.FAILURE), injected=[identifier])
+    await world.agent.record_run(world.run(SEARCH, outcome=Outcome.FAILURE), injected=[identifier])
     (known,) = await world.agent.facts_for(["shop"])
     assert (known.fact.confirmations, known.fact.refutations) == (2, 1)
-    await world.agent.record_run(run(SEARCH, outcome=Outcome.ABORTED), injected=[identifier])
+    await world.agent.record_run(world.run(SEARCH, outcome=Outcome.ABORTED), injected=[identifier])
     assert [known] == await world.agent.facts_for(["shop"])
 
 
 async def test_a_run_is_kept_without_typed_text(world: World) -> None:
     typed = Step(NOW, "type", "hunter2 is my password")
-    await world.agent.record_run(run(steps=(typed,)))
+    await world.agent.record_run(world.run(steps=(typed,)))
     stored = b"".join(world.storage.read(name) for name in world.storage.names())
     assert b"hunter2" not in stored
     (item,) = await world.structured.ask(ListItems(ItemKind.RUN))
@@ -171,7 +185,7 @@ async def test_a_run_is_kept_without_typed_text(world: World) -> None:
 
 
 async def test_runs_are_let_go_after_7_days_and_their_facts_stay(world: World) -> None:
-    await world.agent.record_run(run(SEARCH))
+    await world.agent.record_run(world.run(SEARCH))
     world.clock.at += 8 * DAY
     assert await world.agent.maintain() >= 1
     assert await world.structured.ask(ListItems(ItemKind.RUN)) == []
@@ -179,7 +193,7 @@ async def test_runs_are_let_go_after_7_days_and_their_facts_stay(world: World) -
 
 
 async def test_facts_unused_for_90_days_are_archived_not_injected(world: World) -> None:
-    await world.agent.record_run(run(SEARCH))
+    await world.agent.record_run(world.run(SEARCH))
     world.clock.at += 91 * DAY
     assert (await world.agent.inject(["shop"])).facts == ()
     await world.agent.maintain()
@@ -189,7 +203,7 @@ async def test_facts_unused_for_90_days_are_archived_not_injected(world: World) 
 
 
 async def test_facts_unverified_for_7_days_are_to_be_verified(world: World) -> None:
-    await world.agent.record_run(run(SEARCH))
+    await world.agent.record_run(world.run(SEARCH))
     assert await world.agent.to_verify(["shop"]) == []
     world.clock.at += 8 * DAY
     (stale,) = await world.agent.to_verify(["shop"])
@@ -198,21 +212,24 @@ async def test_facts_unverified_for_7_days_are_to_be_verified(world: World) -> N
 
 
 async def test_forgetting_a_run_names_the_facts_learnt_from_it_alone(world: World) -> None:
-    first = await world.agent.record_run(run(SEARCH))
+    first = await world.agent.record_run(world.run(SEARCH))
     world.clock.at += 3_600
-    second = await world.agent.record_run(run(SEARCH, FILTER))
+    second = await world.agent.record_run(world.run(SEARCH, FILTER))
     (shared,) = first.changed
     assert shared in second.changed, "seen again: confirmed, with both runs as sources"
-    assert await world.agent.sources_gone([first.id]) == []
+    facts = await world.structured.ask(ListItems())
+    gone = {
+        runs: {item.id for item in learnt_only_from(runs, facts)}
+        for runs in ((first.id,), (second.id,), (first.id, second.id))
+    }
     (alone,) = set(second.changed) - {shared}
-    assert await world.agent.sources_gone([second.id]) == [alone]
-    assert set(await world.agent.sources_gone([first.id, second.id])) == {shared, alone}
+    assert list(gone.values()) == [set(), {alone}, {shared, alone}]
 
 
 async def test_repeated_truncation_asks_for_a_clean_up(world: World) -> None:
     world.policy = AgentPolicy(block_characters=60)
     await world.reopen()
-    await world.agent.record_run(run(SEARCH, FILTER))
+    await world.agent.record_run(world.run(SEARCH, FILTER))
     due = []
     for _ in range(3):
         await world.agent.inject(["shop"])
@@ -226,7 +243,7 @@ async def test_skills_are_found_by_trigger_loaded_by_name_and_switched_off(world
     assert await world.agent.find_skills(["shop"]) == [await world.agent.skill("find things")]
     block = await world.agent.inject(["shop"])
     assert block.skills == (kept.id,)
-    await world.agent.set_skill("find things", enabled=False)
+    await world.agent.set_skill("find things", False)
     assert await world.agent.find_skills(["shop"]) == []
     with pytest.raises(UnknownSkill):
         await world.agent.skill("no such")
@@ -279,7 +296,7 @@ async def test_history_never_spares_the_question_before_a_payment(world: World) 
 
 async def test_patterns_hold_no_content_and_expire(world: World) -> None:
     goal = "Send a message to Melanie about the surprise"
-    await world.agent.record_run(run(SEARCH, goal=goal, intents=()))
+    await world.agent.record_run(world.run(SEARCH, goal=goal, intents=()))
     (item,) = await world.structured.ask(ListItems(ItemKind.PATTERN))
     assert "Melanie" not in repr(item)
     assert item.text == "send_message · shop"
@@ -291,7 +308,7 @@ async def test_patterns_hold_no_content_and_expire(world: World) -> None:
 async def test_a_correction_turns_a_habit(world: World) -> None:
     for app, times in (("a", 3), ("b", 2)):
         for _ in range(times):
-            await world.agent.record_run(run(SEARCH, app=app, goal="play a song", intents=()))
+            await world.agent.record_run(world.run(SEARCH, app=app, goal="play a song", intents=()))
     (habit,) = await world.agent.habits("play a song")
     assert habit.apps[0][0] == "a"
     for _ in range(2):
@@ -301,7 +318,7 @@ async def test_a_correction_turns_a_habit(world: World) -> None:
 
 
 async def test_the_owner_forgets_a_fact_as_any_other_memory(world: World) -> None:
-    report = await world.agent.record_run(run(SEARCH))
+    report = await world.agent.record_run(world.run(SEARCH))
     await world.structured.ask(ForgetItems(list(report.changed)))
     assert await world.agent.facts_for(["shop"]) == []
     await world.reopen()

@@ -45,7 +45,7 @@ class Rig:
 
 
 @asynccontextmanager
-async def open_rig() -> AsyncIterator[Rig]:
+async def open_rig(*, clarifying_rounds: int = 2) -> AsyncIterator[Rig]:
     clock = StillClock()
     bits = counting_bits()
     storage = MemoryStorage()
@@ -60,7 +60,14 @@ async def open_rig() -> AsyncIterator[Rig]:
     structured = system.spawn("structured", lambda: StructuredMemory(logs["structured"]))
     working = system.spawn("working", lambda: WorkingMemory(logs["working"]))
     holder: list[Rig] = []
-    recaller = Recaller(raw, structured, working, lambda: holder[0].router, clock)
+    recaller = Recaller(
+        raw,
+        structured,
+        working,
+        lambda: holder[0].router,
+        clock,
+        clarifying_rounds=clarifying_rounds,
+    )
     holder.append(Rig(clock, raw, structured, working, recaller))
     try:
         yield holder[0]

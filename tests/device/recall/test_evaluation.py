@@ -6,7 +6,9 @@ import pytest
 
 from device.memory.records import EventState, Hit, Item, ItemKind, Layer, Turn
 from device.recall.candidates import Candidate, from_hit, from_item, from_turn, merge
-from device.recall.evaluation import LEANED_ON, aspects_asked, assess, conflicting
+from device.recall.evaluation import LEANED_ON, Assessment, conflicting, judged, tells
+from device.recall.evaluation import assess as assess_question
+from device.recall.relevance import Question, aspects_asked
 
 DAY = 86_400.0
 
@@ -21,6 +23,10 @@ def turn(number: int, text: str, relevance: float, score: float = 1.0) -> Candid
     return from_turn(Turn(f"raw:{number}", float(number), "user", text), score, relevance)
 
 
+def assess(query: str, candidates: list[Candidate]) -> Assessment:
+    return assess_question(Question.of(query), candidates)
+
+
 @pytest.mark.parametrize(
     ("query", "asked"),
     [
@@ -28,6 +34,8 @@ def turn(number: int, text: str, relevance: float, score: float = 1.0) -> Candid
         ("我们什么时候去的", ("time",)),
         ("去哪里吃的饭，和谁一起", ("place", "person")),
         ("Who came along and where was it?", ("place", "person")),
+        ("我们有几个人，为什么", ("number", "reason")),
+        ("how many of us and why", ("number", "reason")),
         ("tell me about the cat", ()),
     ],
 )
@@ -80,6 +88,60 @@ def test_opposite_feelings_about_one_thing_are_a_conflict() -> None:
     assert conflicting([taste(1, 0.8), taste(2, -0.7)]) == (("mem:2", "mem:1"),)
     assert conflicting([taste(1, 0.8), taste(2, 0.5)]) == ()
     assert conflicting([taste(1, 0.8), taste(2, -0.7, "tea")]) == ()
+
+
+def test_two_values_of_one_attribute_are_a_conflict() -> None:
+    def lives(number: int, where: str, subject: str = "user") -> Item:
+        return Item(
+            f"mem:{number}", ItemKind.ENTITY, f"lives in {where}", 0.0, float(number), (),
+            subject=subject, action="city", object=where,
+        )  # fmt: skip
+
+    assert conflicting([lives(1, "Lisbon"), lives(2, "Porto")]) == (("mem:2", "mem:1"),)
+    assert conflicting([lives(1, "Lisbon"), lives(2, "Lisbon")]) == ()
+    assert conflicting([lives(1, "Lisbon"), lives(2, "Porto", "Ana")]) == ()
+
+
+def test_sufficiency_names_what_a_booking_still_needs() -> None:
+    query = "上次说的那个餐厅，帮我订个位"
+    place = turn(1, "同事推荐了一个日料餐厅", 0.9)
+    assert assess(query, [place]).missing == ("name", "time", "number")
+    rest = [turn(2, "名字叫山葵", 0.9), turn(3, "周五晚上和朋友去，两个人", 0.9)]
+    assert assess(query, [place, *rest]).missing == ()
+    assert [tells(Question.of(query), c) for c in rest] == [("name",), ("time", "number")]
+
+
+def test_sufficiency_an_attribute_is_missing_until_its_value_is_found() -> None:
+    query = "what is my address"
+    assert assess(query, [turn(1, "nice weather", 0.9)]).missing == ("attribute",)
+    known = from_hit(Hit("value:address", Layer.WORKING, "address: Main St 1", 0.0, 1.0))
+    assert assess(query, [known]).missing == ()
+    other = from_item(Item("mem:1", ItemKind.ENTITY, "I am 40", 0.0, 0.0, (), action="age"), 1, 1)
+    assert assess(query, [other]).missing == ("attribute",)
+    right = Item("mem:2", ItemKind.ENTITY, "Main St 1", 0.0, 0.0, (), action="address")
+    assert assess(query, [from_item(right, 1, 1)]).missing == ()
+
+
+def test_relevance_reads_each_hit_beside_the_query() -> None:
+    question = Question.of("when did Melanie go camping?")
+    asks = from_turn(Turn("raw:1", 1.0, "Ann", "Did you go camping?"), 1.0, 0.8)
+    other = from_turn(Turn("raw:2", 2.0, "Ann", "I went camping last week"), 0.9, 0.8)
+    right = from_turn(Turn("raw:3", 3.0, "Melanie", "I went camping last week"), 0.9, 0.8)
+    assert [c.hit.id for c in judged(question, [asks, other, right])] == ["raw:3", "raw:2", "raw:1"]
+
+
+def test_a_known_value_keeps_its_score_whatever_the_words() -> None:
+    known = from_hit(Hit("value:name", Layer.WORKING, "name: Lin?", 0.0, 1.0))
+    assert judged(Question.of("what is my name"), [known])[0].hit.score == 1.0
+
+
+def test_used_feedback_raises_an_item_a_little_and_never_much() -> None:
+    def score(accesses: int) -> float:
+        item = Item("mem:1", ItemKind.EVENT, "trip", 0.0, 0.0, (), accesses=accesses)
+        return from_item(item, 1.0, 1.0).hit.score
+
+    assert score(0) == 1.0 < score(1) < score(10)
+    assert score(10**9) == pytest.approx(1.2)
 
 
 def test_merge_keeps_a_memory_once_with_its_best_score() -> None:

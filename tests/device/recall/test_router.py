@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from importlib import resources
 
 import numpy as np
 import pytest
 
+from cloud.training.corpora.router import router_lines
 from device.memory.records import Layer
 from device.recall import Router, probe
 from device.recall.probes import probe_set
 from device.recall.router import FLOOR
+from device.recall.rules import coarse
+from device.settings import Settings
 from protocol.models import ROUTER, SPECS, Weights, initial_weights
 from protocol.params import Parameters
 
 NOW = datetime(2026, 5, 13, 9, tzinfo=UTC).timestamp()
-PLAIN = "喜欢什么颜色"
+PLAIN = "我养的花"
 """No rule is sure about it."""
 
 
@@ -41,6 +45,14 @@ def router_of(weights: Weights) -> Router:
         ("what did I do last week", Layer.STRUCTURED),
         ("下下周三下午有什么安排", Layer.STRUCTURED),
         ("did Melanie and Caroline talk about the charity race", Layer.RAW),
+        ("我现在住哪儿", Layer.WORKING),
+        ("what's my wife's name", Layer.WORKING),
+        ("刚才说到哪儿了", Layer.WORKING),
+        ("do I prefer an aisle seat", Layer.STRUCTURED),
+        ("牙医约在什么时候", Layer.STRUCTURED),
+        ("上次说的那个餐厅", Layer.RAW),
+        ("why did I leave that job", Layer.RAW),
+        ("What did Caroline research?", Layer.RAW),
         (
             "how exactly did I describe the little restaurant with the courtyard and the old tree "
             "where the owner plays chess",
@@ -102,3 +114,32 @@ def test_probe_is_the_accuracy_and_own_examples_count() -> None:
     assert probe("router", surer, own).loss != probe("router", always_raw, own).loss
     with pytest.raises(KeyError):
         probe("unknown", always_raw)
+
+
+def test_when_of_someone_else_goes_to_structured_and_raw() -> None:
+    route = router_of(weights_giving(0.5, 0.5, 0.5)).route("When did Caroline paint?", NOW)
+    assert route.decided_by == "rule"
+    assert route.layers == (Layer.STRUCTURED, Layer.RAW)
+
+
+def test_the_floor_is_a_setting() -> None:
+    parameters = router_of(weights_giving(0.05, 0.6, 0.3))._parameters
+    assert Router(parameters, floor=0.5).route(PLAIN, NOW).layers == (Layer.STRUCTURED,)
+    assert Router(parameters, floor=0.01).route(PLAIN, NOW).layers == tuple(Layer)
+    assert Settings().layer_floor == FLOOR
+
+
+def test_rules_decide_about_seventy_percent_of_queries_and_seldom_wrong() -> None:
+    at = datetime.fromtimestamp(NOW, UTC)
+    corpus = [line for line in router_lines() if line.origin != "template"]
+    lines = [(line.texts[0], set(line.labels)) for line in corpus] + probe_queries()
+    decided = [(coarse(text, at), labels) for text, labels in lines]
+    sure = [({layer.value for layer in layers}, labels) for layers, labels in decided if layers]
+    assert 0.5 <= len(sure) / len(decided) <= 0.85
+    assert np.mean([bool(layers & labels) for layers, labels in sure]) >= 0.92
+
+
+def probe_queries() -> list[tuple[str, set[str]]]:
+    text = resources.files("device.recall").joinpath("probes.tsv").read_text(encoding="utf-8")
+    rows = [line.split("\t") for line in text.splitlines()]
+    return [(row[3], {row[1]}) for row in rows if row[0] == "router"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from hashlib import sha256
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from device.recall import Score
-from device.sync.adoption import Shelf
+from device.sync.adoption import Examine, Offer, Outcome, Shelf
 from protocol.errors import ReleaseRefused
 from protocol.identity import SigningKey
 from protocol.models import DEDUP, initial_weights
@@ -57,22 +58,28 @@ def manifest(
     )
 
 
-def take(shelf: Shelf, blob: bytes, key: SigningKey, payload: bytes, score: float = 1.0):  # type: ignore[no-untyped-def]
+async def take(
+    shelf: Shelf,
+    blob: bytes,
+    key: SigningKey,
+    payload: bytes,
+    examine: Examine | None = None,
+) -> tuple[Offer, Outcome]:
     offer = shelf.offer(blob, cloud_key=key.public, now=NOW)
     assert offer is not None
-    return offer, shelf.consider(
-        offer, payload, probe=lambda model, weights: Score(score, 1.0 - score)
+    return offer, await shelf.consider(
+        offer, payload, probe=lambda model, weights: Score(1.0, 0.0), examine=examine
     )
 
 
-def test_full_then_difference_are_adopted_and_survive_a_restart(
+async def test_full_then_difference_are_adopted_and_survive_a_restart(
     vault: Vault, cloud_key: SigningKey
 ) -> None:
     shelf = Shelf(vault.log("releases"))
     one = parameters(1)
     two = step_from(one)
-    take(shelf, manifest(one, cloud_key), cloud_key, encode_full(one))
-    offer, outcome = take(
+    await take(shelf, manifest(one, cloud_key), cloud_key, encode_full(one))
+    offer, outcome = await take(
         shelf, manifest(two, cloud_key, one), cloud_key, encode_difference(one, two)
     )
     assert offer.base == 1
@@ -84,18 +91,18 @@ def test_full_then_difference_are_adopted_and_survive_a_restart(
     assert sha256_of(adopted) == sha256_of(two)
 
 
-def test_worse_on_own_probes_keeps_the_old_and_does_not_ask_again(
+async def test_worse_on_own_probes_keeps_the_old_and_does_not_ask_again(
     vault: Vault, cloud_key: SigningKey
 ) -> None:
     shelf = Shelf(vault.log("releases"))
     one, two = parameters(1), parameters(2)
-    take(shelf, manifest(one, cloud_key), cloud_key, encode_full(one))
+    await take(shelf, manifest(one, cloud_key), cloud_key, encode_full(one))
     offer = shelf.offer(manifest(two, cloud_key), cloud_key=cloud_key.public, now=NOW)
     assert offer is not None
     target = two.weights()["w1"]
     # More of them right, yet the less likely story: the loss decides.
     worse, better = Score(accuracy=0.9, loss=0.7), Score(accuracy=0.8, loss=0.6)
-    outcome = shelf.consider(
+    outcome = await shelf.consider(
         offer,
         encode_full(two),
         probe=lambda model, weights: worse if np.array_equal(weights["w1"], target) else better,
@@ -109,12 +116,12 @@ def test_worse_on_own_probes_keeps_the_old_and_does_not_ask_again(
 
 
 @pytest.mark.parametrize("reason", ["signature", "rollback", "expired"])
-def test_what_is_not_to_be_trusted_is_refused(
+async def test_what_is_not_to_be_trusted_is_refused(
     vault: Vault, cloud_key: SigningKey, reason: str
 ) -> None:
     shelf = Shelf(vault.log("releases"))
     two = parameters(2)
-    take(shelf, manifest(two, cloud_key), cloud_key, encode_full(two))
+    await take(shelf, manifest(two, cloud_key), cloud_key, encode_full(two))
     offered = {
         "signature": manifest(parameters(3), SigningKey.generate(os.urandom)),
         "rollback": manifest(parameters(1), cloud_key),
@@ -126,11 +133,87 @@ def test_what_is_not_to_be_trusted_is_refused(
     assert shelf.version("dedup") == 2
 
 
-def test_tampered_bytes_are_refused_before_decoding(vault: Vault, cloud_key: SigningKey) -> None:
+async def test_tampered_bytes_are_refused_before_decoding(
+    vault: Vault, cloud_key: SigningKey
+) -> None:
     shelf = Shelf(vault.log("releases"))
     one = parameters(1)
     blob = bytearray(encode_full(one))
     blob[-1] ^= 1
-    _, outcome = take(shelf, manifest(one, cloud_key), cloud_key, bytes(blob))
+    _, outcome = await take(shelf, manifest(one, cloud_key), cloud_key, bytes(blob))
     assert not outcome.adopted
     assert shelf.version("dedup") == 0
+
+
+def examining(passed: dict[int, set[str]], asked: list[int]) -> Examine:
+    """Memory probes passed by version."""
+
+    async def examine(parameters: Parameters) -> frozenset[str]:
+        asked.append(parameters.version)
+        return frozenset(passed[parameters.version])
+
+    return examine
+
+
+@pytest.mark.parametrize(
+    ("now_passed", "adopted", "says"),
+    [
+        ({"a", "b"}, True, ""),
+        ({"a", "b", "c"}, True, ""),
+        ({"a", "c", "d", "e"}, False, "pass: b"),
+        (set(), False, "pass: a, b"),
+    ],
+)
+async def test_a_release_that_loses_a_memory_probe_is_refused_with_that_reason(
+    vault: Vault, cloud_key: SigningKey, now_passed: set[str], adopted: bool, says: str
+) -> None:
+    shelf = Shelf(vault.log("releases"))
+    one, two = parameters(1), parameters(2)
+    asked: list[int] = []
+    examine = examining({1: {"a", "b"}, 2: now_passed}, asked)
+    await take(shelf, manifest(one, cloud_key), cloud_key, encode_full(one), examine)
+    assert asked == [], "a first release has nothing to lose against"
+    _, outcome = await take(shelf, manifest(two, cloud_key), cloud_key, encode_full(two), examine)
+    assert outcome.adopted is adopted
+    assert says in outcome.reason
+    assert shelf.version("dedup") == (2 if adopted else 1)
+    assert Shelf(vault.log("releases")).last_outcome("dedup") == outcome
+
+
+async def test_many_lost_probes_are_counted_not_listed(vault: Vault, cloud_key: SigningKey) -> None:
+    shelf = Shelf(vault.log("releases"))
+    one, two = parameters(1), parameters(2)
+    examine = examining({1: {f"p{n}" for n in range(9)}, 2: set()}, [])
+    await take(shelf, manifest(one, cloud_key), cloud_key, encode_full(one), examine)
+    _, outcome = await take(shelf, manifest(two, cloud_key), cloud_key, encode_full(two), examine)
+    assert outcome.reason.endswith("p0, p1, p2 and 6 more")
+
+
+async def test_a_stop_during_the_memory_probes_changes_nothing(
+    vault: Vault, cloud_key: SigningKey
+) -> None:
+    shelf = Shelf(vault.log("releases"))
+    one, two = parameters(1), parameters(2)
+    await take(shelf, manifest(one, cloud_key), cloud_key, encode_full(one))
+
+    async def examine(parameters: Parameters) -> frozenset[str]:
+        await asyncio.Event().wait()
+        return frozenset()
+
+    blob = manifest(two, cloud_key)
+    task = asyncio.create_task(take(shelf, blob, cloud_key, encode_full(two), examine))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert task.cancelled()
+    for shelf_now in (shelf, Shelf(vault.log("releases"))):
+        assert shelf_now.version("dedup") == 1
+        assert shelf_now.offer(blob, cloud_key=cloud_key.public, now=NOW) is not None
+
+
+def test_lent_parameters_are_in_use_and_never_written(vault: Vault) -> None:
+    shelf = Shelf(vault.log("releases"))
+    shelf.lend(parameters(7))
+    assert shelf.version("dedup") == 7
+    assert shelf.weights("dedup") is not None
+    assert Shelf(vault.log("releases")).version("dedup") == 0

@@ -1,8 +1,8 @@
 """The Chinese lunar calendar, 1900–2099, and the 24 solar terms.
 
 The calendar is a table of facts (which months are long, which month is doubled, when the year
-begins), checked against an independent implementation in the tests. The terms are computed: each begins on
-the day, in China's time, when the Sun reaches a multiple of 15° of apparent longitude
+begins), checked against an independent implementation in the tests. The terms are computed: each
+begins on the day, in China's time, when the Sun reaches a multiple of 15° of apparent longitude
 (low-precision formula of Meeus, *Astronomical Algorithms*, chapter 25: 0.01°, a quarter of an
 hour; a term that close to midnight may come out a day off).
 """

@@ -1,0 +1,281 @@
+"""Chinese time counted from now or within a period: 后天, 上周三, 三天前, 最近两周, 今年的前10天."""
+
+# ruff: noqa: E501 - a rule reads best on one line
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from device.language.chinese_times.calendar import (
+    BASE,
+    MONTH,
+    YEAR,
+    any_of,
+    base_span,
+    is_relative,
+    month_of,
+    shift_of,
+    year_of,
+)
+from device.language.chinese_times.dates import day_piece
+from device.language.chinese_times.numbers import DIGITS, NUMBER, chinese_number
+from device.language.spans import (
+    MONTHS_IN_YEAR,
+    UNIT_SECONDS,
+    Kind,
+    Piece,
+    Prefer,
+    Span,
+    add_months,
+    day_span,
+    days_span,
+    from_now,
+    nth_weekday,
+    quarter_span,
+    week_span,
+    weekday_near,
+)
+
+__all__ = ["AMOUNT", "DURATION", "RULES", "UNITS", "amount_of", "instant_piece", "shifted"]
+
+UNITS = {
+    "秒": "second", "秒钟": "second", "分": "minute", "分钟": "minute", "刻钟": "quarter hour", "小时": "hour",
+    "钟头": "hour", "个钟": "hour", "天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week",
+    "月": "month", "季度": "quarter", "季": "quarter", "年": "year", "周年": "year", "世纪": "century",
+}  # fmt: skip
+_UNIT = any_of(UNITS)
+_LENGTH = any_of(word for word in UNITS if word != "月")
+AMOUNT = rf"(?:(?:{NUMBER}|半)个?(?:{_LENGTH})半?|{NUMBER}个?半(?:{_UNIT})|(?:{NUMBER}个|[两半])月半?|半个月)"
+"""An amount of one unit: 三天, 半年, 两年半, 一个半小时; months are counted with 个."""
+DURATION = rf"(?P<amounts>{AMOUNT}(?:[又零和]?{AMOUNT})*)(?:的?时间)?"
+_ONE_AMOUNT = re.compile(rf"(?P<n>{NUMBER}|半)(?P<half>个?半)?个?(?P<unit>{_UNIT})(?P<tail>半)?")
+_LONG_UNITS = {"quarter hour": ("minute", 15), "century": ("year", 100)}
+
+
+MAX_YEARS = 300
+"""More years than this are a date: 2018年."""
+_SAID_YEAR = re.compile(rf"0\d年|(?:[{DIGITS}]{{2,4}})年$")
+_CALENDAR_DAY = re.compile(r"\d+日$")
+"""前 after an arabic day is before that day of the month: 12日前."""
+
+
+def amount_of(match: re.Match[str]) -> tuple[float, str]:
+    """(number, unit) of one amount."""
+    number = 0.5 if match["n"] == "半" else chinese_number(match["n"])
+    if match["half"] or match["tail"]:
+        number += 0.5
+    unit, times = UNITS[match["unit"]], 1
+    if unit in _LONG_UNITS:
+        unit, times = _LONG_UNITS[unit]
+    if unit == "year" and number > MAX_YEARS:
+        raise ValueError("a date, not a number of years")
+    return number * times, unit
+
+
+def shifted(amounts: str, sign: int, start: datetime) -> Span:
+    """The day or moment that lies a duration like 两年零三个月 before or after `start`."""
+    found = [amount_of(match) for match in _ONE_AMOUNT.finditer(amounts)]
+    span = from_now(*found[0], sign, start)
+    for number, unit in found[1:]:
+        within = span.start if unit not in UNIT_SECONDS or span.grain in UNIT_SECONDS else (
+            start + (span.start - day_span(start.date(), start).start)
+        )
+        span = from_now(number, unit, sign, within)
+    return span
+
+
+def instant_piece(span: Span) -> Piece:
+    """A piece that is complete in itself."""
+    return Piece(0, 0, Kind.INSTANT, span)
+
+
+def _whole(span: Span, now: datetime) -> Piece | None:
+    return instant_piece(span) if span.grain in UNIT_SECONDS else day_piece(span, now)
+
+
+_DAYS = {
+    "大前天": -3, "大前日": -3, "前天": -2, "前日": -2, "前儿": -2, "昨天": -1, "昨日": -1, "昨儿": -1, "寻日": -1,
+    "琴日": -1, "今天": 0, "今日": 0, "今儿": 0, "当天": 0, "当日": 0, "明天": 1, "明日": 1, "明儿": 1, "听日": 1,
+    "后天": 2, "后日": 2, "后儿": 2, "大后天": 3, "大后日": 3, "次日": 1, "翌日": 1, "昨": -1, "今": 0, "明": 1, "当": 0, "前": -2,
+    "后": 2, "寻": -1, "琴": -1, "听": 1, "次": 1, "翌": 1,
+}  # fmt: skip
+
+
+def _day(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+    return day_piece(now.date() + timedelta(days=_DAYS[match[1]]), now)
+
+
+_WEEKDAYS = (
+    {c: i for i, c in enumerate("一二三四五六日")} | {"天": 6} | {str(i + 1): i for i in range(7)}
+)
+
+
+def _week(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+    """上周, 下下周三, 这个周末, 周五."""
+    prefix, day = match["prefix"], match["day"]
+    if day is None:
+        span = week_span(now, shift_of(prefix)) if prefix else None
+        return Piece(0, 0, Kind.DAY, span, week=True) if span else None
+    if day == "末":
+        saturday = week_span(now, shift_of(prefix or "")).start.date() + timedelta(days=5)
+        return day_piece(days_span(saturday, saturday + timedelta(days=1), now, "weekend"), now)
+    if not prefix:
+        near = day_span(weekday_near(_WEEKDAYS[day], now, prefer), now)
+        return Piece(0, 0, Kind.DAY, near, weekday=True, floating=True)
+    monday = week_span(now, shift_of(prefix)).start.date()
+    day_of = day_span(monday + timedelta(days=_WEEKDAYS[day]), now)
+    return Piece(0, 0, Kind.DAY, day_of, weekday=True)
+
+
+def _ago_or_later(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+    """三天前, 两年零三个月后, 再过五分钟."""
+    sign, amounts = (-1 if "前" in (match["side"] or "") else 1), match["amounts"]
+    if _SAID_YEAR.match(amounts) or _CALENDAR_DAY.match(amounts):
+        return None
+    return _whole(shifted(match["amounts"], sign, now), now)
+
+
+def _window(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+    """过去两周 ends where today begins, 未来三天 begins tomorrow, 最近三天 includes today."""
+    side, amount = match["side"], _ONE_AMOUNT.fullmatch(match["amounts"])
+    if amount is None:
+        return None
+    number, unit = amount_of(amount)
+    back = side[0] in "最近过前上" or side == "之前"
+    today = day_span(now.date(), now)
+    if unit in UNIT_SECONDS:
+        edge = from_now(number, unit, -1 if back else 1, now).start
+        return instant_piece(Span(min(edge, now), max(edge, now), "days"))
+    if unit == "quarter":
+        return _quarters_window(int(number), now, back=back)
+    if back:
+        end = today.end if side[0] in "最近" else today.start
+        return day_piece(Span(from_now(number, unit, -1, now).start, end, "days"), now)
+    return day_piece(Span(today.end, from_now(number, unit, 1, today.end).start, "days"), now)
+
+
+def _quarters_window(number: int, now: datetime, *, back: bool) -> Piece | None:
+    first = add_months(now.date().replace(day=1), -3 * number if back else 3)
+    span = quarter_span(first.year, (first.month - 1) // 3 + 1, now)
+    end = add_months(span.start.date(), 3 * number) - timedelta(days=1)
+    return day_piece(days_span(span.start.date(), end, now, "quarters"), now)
+
+
+def _within(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+    """三天内, 24小时之内: from now on, or up to now when the words speak of the past."""
+    span = shifted(match["amounts"], -1 if prefer is Prefer.PAST else 1, now)
+    if span.grain in UNIT_SECONDS:
+        return instant_piece(Span(min(span.start, now), max(span.start, now), "range"))
+    today = day_span(now.date(), now)
+    return day_piece(Span(min(span.start, today.start), max(span.end, today.end), "range"), now)
+
+
+def _left(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+    """还剩5分钟: from now until then."""
+    span = shifted(match["amounts"], 1, now)
+    return instant_piece(Span(now, span.start, "range")) if span.grain in UNIT_SECONDS else None
+
+
+_PAST_DAYS = frozenset({"前几天", "前些天", "前两天", "前阵子", "前段时间", "这几天", "这两天", "最近", "近来", "近期"})
+_LONG_DAYS = frozenset({"前阵子", "前段时间", "最近", "近来", "近期"})
+
+
+def _vague_days(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+    week = timedelta(days=14 if match[1] in _LONG_DAYS else 7)
+    today = now.date()
+    days = (today - week, today) if match[1] in _PAST_DAYS else (today, today + week)
+    return day_piece(days_span(*days, now, "days"), now)
+
+
+def _now(_match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+    return instant_piece(Span(now, now + timedelta(seconds=1), "second"))
+
+
+def _this_time(_match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+    """明天这个时候: the present time of another day."""
+    return Piece(0, 0, Kind.CLOCK, clock=(now.hour, now.minute, 0))
+
+
+def _nth_weekday(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+    """十月的第一个星期一, 下个月最后一个周五, 2018年的第一个星期一."""
+    year, word = year_of(match["year"], now), match["month"]
+    number = int(chinese_number(match["n"])) if match["n"] else -1
+    if word is None and year is None:
+        return None
+    if word is not None:
+        month = month_of(word, now, year, prefer)
+    else:
+        month = year or now.year, 1 if number > 0 else MONTHS_IN_YEAR
+    found = nth_weekday(*month, _WEEKDAYS[match["day"]], number)
+    floating = word is not None and year is None and not is_relative(word)
+    return day_piece(found, now, floating=floating)
+
+
+def _nth_unit(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+    """2021年的第二周, 明年第九个月, 下个月第三天, 去年最后一天."""
+    base = base_span(match, now, prefer)
+    if base is None:
+        return None
+    number = int(chinese_number(match["n"])) if match["n"] else -1
+    return day_piece(_counted(base, UNITS[match["unit"]], number, 1, now), now)
+
+
+def _edge_units(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+    """去年的前10天, 今年最后3周."""
+    base = base_span(match, now, prefer)
+    if base is None:
+        return None
+    length = int(chinese_number(match["n"]))
+    first = 1 if match["edge"] in ("前", "头", "最初", "最初的", "开头", "首") else -1
+    return day_piece(_counted(base, UNITS[match["unit"]], first, length, now), now)
+
+
+def _counted(base: Span, unit: str, first: int, length: int, now: datetime) -> Span | None:
+    """`length` units of `base` from its `first` on (1 …), or its last ones (−1).
+
+    Weeks run from Monday; the first is the one with most of its days in the base (ISO 8601), the
+    last the last that ends in it.
+    """
+    start, end = base.start.date(), base.end.date()
+    grain = unit if length == 1 else f"{unit}s"
+    if unit == "week":
+        start += timedelta(days=-start.weekday() if start.weekday() < 4 else 7 - start.weekday())
+        end -= timedelta(days=end.weekday())
+    months = {"month": 1, "quarter": 3, "year": 12}.get(unit)
+    days = {"day": 1, "week": 7}.get(unit, 0)
+    if months:
+        begin = add_months(start if first > 0 else end, months * (first - 1 if first > 0 else -length))
+        stop = add_months(begin, months * length)
+    elif days:
+        step = first - 1 if first > 0 else -length
+        begin = (start if first > 0 else end) + timedelta(days=days * step)
+        stop = begin + timedelta(days=days * length)
+    else:
+        return None
+    if begin >= base.end.date():
+        return None
+    return days_span(begin, stop - timedelta(days=1), now, grain)
+
+
+_COUNTED_UNIT = r"(?P<unit>天|日|周|星期|礼拜|月|季度)"
+_NOT_THING = r"(?![一二三四五六日天末年期])"
+
+RULES = (
+    ("天日儿", rf"({any_of(word for word in _DAYS if len(word) > 1)})(?!头条)", _day),
+    ("早晚夜晨朝", r"([昨今明当前后寻琴听次翌])(?=早|晚|夜|晨|朝)(?![晚]上?辈)", _day),
+    ("周星礼", rf"(?P<prefix>(?:[上下]{{1,3}}一?|这一?|本|今|该|当)个?)?(?:周|星期|礼拜)(?:(?P<day>[一二三四五六日天末1-7])(?![\d岁次个小]|(?<=\d)天))?(?![年期刊几边围转日岁])", _week),
+    ("前后", rf"(?<![第最\d.这那上下]){DURATION}(?P<side>之?前|以前|之?后|以后|过后)(?![天年面台排途续果])", _ago_or_later),
+    ("过", rf"(?:再过|(?<![度经超通路])过)(?P<side>){DURATION}(?![前内])", _ago_or_later),
+    ("最近过前上后下未接今往之随", rf"(?P<side>最近|过去|(?<![附接靠])近|(?:^|(?<=[，。、：；！？ 在的我你他她们和跟与]))[前后上下]|之前|未来|接下来|今后|往后|之后|随后)的?这?(?P<amounts>{AMOUNT})(?![前内半])", _window),
+    ("内", rf"(?:在|于)?(?:未来|接下来)?{DURATION}(?:之内|以内|内)", _within),
+    ("剩还", rf"(?:还剩下?|还有|剩下|剩余){DURATION}", _left),
+    ("天子期近来", r"(前几天|前些天|前两天|前阵子|前段时间|这几天|这两天|过几天|过两天|改天|最近|近来|近期)", _vague_days),
+    ("现此当目宜而依如眼马立这", r"(?:现在|此时此刻|此时|此刻|当前|目前|而家|依家|宜家(?!家)|如今|眼下|这会儿|马上|立刻|立即)", _now),
+    ("时", r"(?:这个?|同一)(?:时候|时间|时刻)", _this_time),
+    ("第最", rf"(?:(?P<year>{YEAR})的?)?(?P<month>{MONTH})?的?(?:第(?P<n>[一二三四五1-5])个?|最后(?:的?一个|一|的)?)(?:周|星期|礼拜)(?P<day>[一二三四五六日天])", _nth_weekday),
+    ("第最", rf"{BASE}的?(?:第(?P<n>{NUMBER})个?|最后(?:的?一个?))(?:{_COUNTED_UNIT}){_NOT_THING}", _nth_unit),
+    ("前头最后开", rf"{BASE}的?(?P<edge>前|头|最初的?|开头|最后|最末|后|末)的?(?P<n>{NUMBER})个?{_COUNTED_UNIT}{_NOT_THING}(?!前|后)", _edge_units),
+)  # fmt: skip
+"""(characters one of which must occur, pattern, what it makes of a match)."""
+

@@ -1,0 +1,36 @@
+"""What a query is about, without the words that only ask.
+
+"上次说的那个餐厅，帮我订个位" is about 餐厅. With its asking words kept, hardly any memory would
+hold a fair share of the query, and pairs of function characters would match everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+
+from device.recall.analysis import terms
+
+__all__ = ["focus"]
+
+_ASKING_ZH = re.compile(
+    "你?还?(?:能)?记得|上一?[次回]|之前|以前|曾经?|刚[才刚]|(?:我|你|我们)?(?:说|提|聊|讲|谈)(?:过|到过?|了)?的"
+    "|[那这](?:个|家|次|件|趟|位|些)|帮我|替我|请问|麻烦|告诉我|想知道|查一?[下查]|一下|来着"
+    "|[订留占](?:个|一个)?[位座桌]|预[订定约](?:一?个)?(?:[位座桌])?"
+    "|什么时候|什么时间|哪一?[天年次]|几[点号月]|多少|多久|多大|哪[里儿些个位]|什么地方|什么|啥|怎么样?|为[什何]么?"
+    "|是谁|和谁|跟谁|谁|吗|呢|[？?]|[它他她](?:的名字)?是|名字是|叫什么|是不是|对吗|有没有|能不能|会不会"
+)
+_ASKING_EN = re.compile(
+    r"\b(?:do you (?:still )?remember|(?:can|could|would) you|please|(?:tell|remind) me|i wonder"
+    r"|(?:that |which )?(?:i|you|we) (?:have |had )?(?:once )?(?:mentioned|said|talked about"
+    r"|told (?:you|me)(?: about)?)|last time|the other day|book (?:it|that|us|a table)(?: for me)?"
+    r"|make a reservation|what (?:was|is) (?:it|its name|the name of it))\b",
+    re.IGNORECASE,
+)
+
+
+def focus(query: str) -> str:
+    """`query` without its asking words; the whole query when nothing would be left to look for."""
+    left = _ASKING_EN.sub(" ", query)
+    if not query.isascii():
+        left = _ASKING_ZH.sub(" ", left)
+    return left if terms(left) else query

@@ -1,0 +1,78 @@
+"""Law 7 with the real engine: a release that would lose a memory probe is kept out."""
+
+from __future__ import annotations
+
+import inspect
+import os
+
+import numpy as np
+import pytest
+
+from device.actors import SystemClock
+from device.conditions import ScriptedConditions
+from device.interfaces import home
+from device.phone import Machine, Phone
+from device.probing import Examiner, Suite, load_suite
+from device.settings import Settings
+from device.vault import MemoryStorage, StaticProtector
+from protocol.models import ROUTER
+from protocol.params import Parameters
+from simulator import hosts
+
+
+def router_giving(working: float, structured: float, raw: float, version: int) -> Parameters:
+    """A router that says the same of every query."""
+    weights = {name: np.zeros(shape, np.float32) for name, shape in ROUTER.shapes.items()}
+    wanted = np.asarray([working, structured, raw])
+    weights[f"b{ROUTER.depth}"] = np.log(wanted / (1 - wanted)).astype(np.float32)
+    return Parameters.of(weights, ROUTER, version)
+
+
+def some() -> Suite:
+    return load_suite().only(path="routing")
+
+
+async def open_phone(examiner: Examiner | None) -> Phone:
+    clock = SystemClock()
+    machine = Machine(
+        clock=clock,
+        bits=os.urandom,
+        storage=MemoryStorage(),
+        protector=StaticProtector(b"k" * 32),
+        conditions=ScriptedConditions.always(clock.now),
+        rng=np.random.Generator(np.random.Philox(key=1)),
+        examiner=examiner,
+    )
+    return await Phone.open(machine, Settings(budget="demo"))
+
+
+async def test_a_router_that_stops_searching_loses_probes_and_an_equal_one_none() -> None:
+    phone = await open_phone(Examiner(some))
+    try:
+        phone.shelf.lend(router_giving(0.9, 0.9, 0.9, version=1))
+        before = await phone._examine(router_giving(0.9, 0.9, 0.9, version=1))
+        same = await phone._examine(router_giving(0.9, 0.9, 0.9, version=2))
+        narrow = await phone._examine(router_giving(0.02, 0.02, 0.9, version=2))
+    finally:
+        await phone.close()
+    assert before == same
+    assert before - narrow
+
+
+async def test_probing_leaves_the_phone_as_it_was() -> None:
+    phone = await open_phone(Examiner(some))
+    try:
+        turn = await phone.record("The ladder is behind the shed")
+        status = await phone.status()
+        await phone._examine(router_giving(0.9, 0.9, 0.9, version=2))
+        assert await phone.status() == status
+        assert [kept.id for kept in await phone.turns()] == [turn.id]
+        assert phone.shelf.version("router") == 0
+    finally:
+        await phone.close()
+
+
+@pytest.mark.parametrize("made_in", [home.open_phone, hosts.Host])
+def test_real_phones_and_virtual_ones_have_an_examiner(made_in: object) -> None:
+    """The machine's default is none, for tests; whoever makes a phone that syncs must give one."""
+    assert "Examiner()" in inspect.getsource(made_in)  # type: ignore[arg-type]
