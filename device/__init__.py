@@ -6,7 +6,8 @@ conditions/    idle, charging, unmetered: Linux, Termux, a script
 vault/         keys and the sealed log under every store
 memory/        raw, structured and working layers, consolidation, forgetting
 language/      times, entities, events, preferences (zh and en)
-recall/        router, ranking, evaluation, probes
+recall/        router, ranking, evaluation, labelled probes
+probing/       memory probes: standard questions about scripted dialogues
 learning/      examples from feedback, local training
 sync/          usage, outbox, session, adoption
 interfaces/    command line and chat exports

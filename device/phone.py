@@ -12,12 +12,11 @@ from __future__ import annotations
 import asyncio
 import math
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
-import structlog
 
 from device.actors import ActorSystem, Clock
 from device.actors.window import Window
@@ -31,6 +30,7 @@ from device.agent import (
 from device.conditions import ConditionSource
 from device.endpoint import Endpoint
 from device.learning import ExampleStore, layer_label
+from device.logs import get_logger
 from device.memory import (
     Note,
     RawMemory,
@@ -49,6 +49,7 @@ from device.memory.dreaming import anything_pending, consolidate_pending, let_fa
 from device.memory.forgetting import ForgettingPolicy
 from device.memory.judgement import Judgement
 from device.memory.records import Answer, Layer, Turn, TurnDraft
+from device.monitor import MB, MemoryMonitor
 from device.observer import (
     Answered,
     DreamEnded,
@@ -61,10 +62,18 @@ from device.observer import (
 from device.owner.calls import OwnerCalls
 from device.owner.records import Layers
 from device.recall import Recaller, Router, Score, judge_with, probe
-from device.recall.embedders import BUILTIN
+from device.recall.dense import DenseIndex
+from device.recall.embedders import BUILTIN, Embedder
 from device.recall.shards import IndexShards
 from device.settings import Settings
-from device.status import BudgetStatus, ConditionStatus, MemoryStatus, ModelStatus, Status
+from device.status import (
+    BudgetStatus,
+    ConditionStatus,
+    EmbedderStatus,
+    MemoryStatus,
+    ModelStatus,
+    Status,
+)
 from device.sync.adoption import Examiner, Models, Outcome, Shelf
 from device.sync.backoff import Backoff
 from device.sync.channel import ChannelClosed, CloudUnreachable, Connect
@@ -76,13 +85,14 @@ from device.sync.usage import Usage
 from device.vault import KeyProtector, Keyring, SealedLog, Storage, VaultError
 from privacy import BUDGETS, BitSource, Ledger
 from protocol.models import SPECS, Weights, dedup_features, router_features
+from protocol.models.features import forget_texts
 from protocol.params import Parameters, encode_full
 from protocol.rounds import RoundDescriptor
 
 __all__ = ["DreamReport", "Machine", "Phone"]
 
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 LOGS = (
     "raw",
@@ -96,8 +106,11 @@ LOGS = (
     "examples",
     "index",
     "vectors",
+    "embeddings",
 )
 """The sealed logs of a phone; each has one owner."""
+READ_ALONE = frozenset({"index", "vectors"})
+"""Logs of large records that are read one at a time: a segment each."""
 
 INDEXED_AT_ONCE = 128
 """Turns kept together from which they are indexed at once: an import must not leave the next
@@ -122,6 +135,11 @@ class Machine:
     connect: Connect | None = None
     """Opens a channel to the cloud; None: the phone works alone."""
     observer: Observer = field(default_factory=Silent)
+    embedder: Embedder | None = None
+    """Makes vectors beside the built-in ones; None: those are enough."""
+    private_bytes: Callable[[], int | None] = lambda: None
+    """Reads the private memory of the process; None: it holds more than this phone, or the system
+    does not tell, and the limit is not watched."""
     endpoint: Endpoint | None = None
     """A model service the owner has named, for distilling; None: no text ever goes to one."""
     examiner: Examiner | None = None
@@ -177,6 +195,10 @@ class Phone(OwnerCalls):
         self._working = self._actors.spawn(
             "working", lambda: WorkingMemory(logs["working"], settings.working_turns)
         )
+        self._monitor = MemoryMonitor(
+            int(settings.memory_limit_mb * MB), [self._release], machine.private_bytes
+        )
+        self._dense = self._dense_index()
         self._layers = Layers(self._raw, self._structured, self._working)
         self.agent = AgentMemory(
             self._structured,
@@ -196,6 +218,7 @@ class Phone(OwnerCalls):
             zone=settings.zone,
             clarifying_rounds=settings.clarifying_rounds,
             shards=IndexShards(logs["index"], logs["vectors"], BUILTIN),
+            dense=self._dense,
         )
         self._contributions = Contributions(
             ledger=self.ledger,
@@ -224,7 +247,7 @@ class Phone(OwnerCalls):
                 name,
                 keyring,
                 clock_now=machine.clock.now,
-                segment_records=settings.segment_records,
+                segment_records=1 if name in READ_ALONE else settings.segment_records,
                 segment_age=settings.segment_age_seconds,
             )
             for name in LOGS
@@ -234,6 +257,17 @@ class Phone(OwnerCalls):
         await phone._refill()
         return phone
 
+    def _dense_index(self) -> DenseIndex | None:
+        machine = self._machine
+        if machine.embedder is None:
+            return None
+        return DenseIndex(
+            self._logs["embeddings"],
+            machine.embedder,
+            patience=self.settings.embedder_seconds,
+            rng=machine.rng,
+        )
+
     def _distiller(self) -> Distiller:
         if self.settings.distiller == "none":
             return ExactDistiller()
@@ -242,6 +276,11 @@ class Phone(OwnerCalls):
         if self.settings.distiller == "endpoint" and endpoint is not None:
             return ServiceDistiller(endpoint, model)
         return model
+
+    async def _release(self) -> None:
+        """Let go of what can be read or made again."""
+        forget_texts()
+        await self._recaller.seal(release=True)
 
     async def _refill(self) -> None:
         """Give the working ring back its newest turns; the raw layer is their only record."""
@@ -253,6 +292,8 @@ class Phone(OwnerCalls):
         """Stop the actors and release the storage; everything acknowledged is durable already."""
         with suppress(VaultError):  # an index not sealed is made again, nothing is lost
             await self._recaller.seal()
+        if self._dense is not None:
+            await self._dense.close()
         await self._actors.stop()
         for log in self._logs.values():
             log.close()
@@ -281,11 +322,13 @@ class Phone(OwnerCalls):
             await self._working.ask(Note(turn))
         if len(turns) >= INDEXED_AT_ONCE:
             await self._recaller.catch_up()
+            await self._monitor.check()
         return turns
 
     async def recall(self, query: str, k: int = 10) -> Answer:
         """The `k` memories that answer `query` best, each with where it comes from."""
         answer = await self._recaller.recall(query, k)
+        await self._monitor.check()
         self.usage.answered(answer)
         layers = tuple(dict.fromkeys(hit.layer.value for hit in answer.hits))
         self._observer.on(Answered(self._clock.now(), answer.decided_by, layers))
@@ -356,6 +399,8 @@ class Phone(OwnerCalls):
             await self._let_fade()
         self._recaller.tidy()
         await self._recaller.seal()
+        await self._recaller.embed_missing()
+        await self._monitor.check()
         if self._machine.connect is None or not self._sync_due():
             return DreamReport(consolidated, None, merged=merged)
         try:
@@ -473,6 +518,7 @@ class Phone(OwnerCalls):
         working = await self._working.ask(WorkingStats())
         conditions = await self._machine.conditions.read()
         spent = self.ledger.spent()
+        use = self._monitor.use()
         budget = self.ledger.budget
         return Status(
             device_id=self.identity.device_id,
@@ -492,11 +538,19 @@ class Phone(OwnerCalls):
                 archived=structured.archived,
                 consolidated=structured.through + 1,
                 working=working.turns,
+                private_mb=None if use.used is None else use.used / MB,
+                limit_mb=use.limit / MB,
+                cleanings=use.cleanings,
                 bytes_stored=sum(
                     self._machine.storage.size(name) for name in self._machine.storage.names()
                 ),
             ),
             models={model: self._model_status(model) for model in SPECS},
+            embedder=EmbedderStatus(
+                name=BUILTIN if self._machine.embedder is None else self._machine.embedder.name,
+                leaves_phone=self._dense.leaves_phone if self._dense else "",
+                trouble=self._dense.trouble if self._dense else "",
+            ),
             budget=BudgetStatus(
                 name=budget.name,
                 private=budget.private,

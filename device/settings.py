@@ -50,9 +50,9 @@ class Settings(BaseModel):
     """How often what has faded is archived or deleted."""
     base_decay: float = Field(default=0.98, gt=0.0, le=1.0)
     """What is left of a memory's retention after one more day unread (002)."""
-    archive_below: float = Field(default=0.01, ge=0.0, le=1.0)
+    archive_below: float = Field(default=0.02, ge=0.0, le=1.0)
     """Retention under which a memory leaves the working set for the cold archive (002)."""
-    delete_below: float = Field(default=0.001, ge=0.0, le=1.0)
+    delete_below: float = Field(default=0.0003, ge=0.0, le=1.0)
     """…and under which it is deleted (002); not above `archive_below`."""
     explore_turns: int = Field(default=20, ge=0)
     """For so many turns a new phone says what it would still like to know (002, cold start)."""
@@ -60,12 +60,27 @@ class Settings(BaseModel):
     """Rest between two syncs; two a day keep the radio and the byte budget small."""
     min_battery: float = Field(default=0.30, ge=0.0, le=1.0)
     """Below this charge the window stays shut even while charging."""
+    memory_limit_mb: float = Field(default=50.0, gt=0.0)
+    """Private memory over a bare Python from which the phone cleans up (002: 50 MB)."""
     working_turns: int = Field(default=32, ge=1)
     """Turns the working layer's ring holds."""
     layer_floor: float = Field(default=0.1, gt=0.0, le=1.0)
     """A layer whose routed weight is under this is not searched (002)."""
     clarifying_rounds: int = Field(default=2, ge=0)
     """Clarifying retrievals one recall makes at most."""
+    embedder: Literal["builtin", "onnx", "endpoint"] = "builtin"
+    """Whose vectors recall compares beside words. An endpoint is sent what was said: off unless
+    chosen, and `status` names the host."""
+    embedder_model: str = ""
+    """Path of the ONNX file, or what the endpoint calls its model."""
+    embedder_tokenizer: str = ""
+    """Path of the ONNX model's vocab.txt or tokenizer.json; empty: the one beside the model."""
+    embedder_url: str = ""
+    """Base address of an OpenAI-compatible service, such as https://models.example/v1."""
+    embedder_key_variable: str = "REVERIE_EMBEDDER_KEY"
+    """Environment variable that holds the service's key."""
+    embedder_seconds: float = Field(default=1.0, gt=0.0)
+    """How long a query waits for its vector before it goes on with words alone."""
     segment_records: int = Field(default=1000, ge=1)
     """A sealed segment closes at this many records (002)."""
     segment_age_seconds: float = Field(default=24 * 3600.0, gt=0.0)

@@ -33,8 +33,23 @@ class MemoryStatus(_Part):
     consolidated: int
     """Turns that the structured layer has taken in."""
     working: int
+    private_mb: float | None
+    """Private memory of the process over a bare Python; None where the system does not tell."""
+    limit_mb: float
+    cleanings: int
+    """How often the process passed the limit and cleaned up."""
     bytes_stored: int
     """Sealed bytes on disk, all logs."""
+
+
+class EmbedderStatus(_Part):
+    """Whose vectors recall compares beside words."""
+
+    name: str
+    leaves_phone: str
+    """The host that is sent everything said and asked; empty: nothing leaves the phone."""
+    trouble: str
+    """Why the last query went without its vectors; empty: it did not."""
 
 
 class ModelStatus(_Part):
@@ -68,6 +83,7 @@ class Status(_Part):
     """False: whoever copies the folder can read it."""
     conditions: ConditionStatus
     memory: MemoryStatus
+    embedder: EmbedderStatus
     models: dict[str, ModelStatus]
     budget: BudgetStatus
     outbox: int

@@ -13,12 +13,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
-import structlog
-
 from device.actors.actor import Actor, Request
 from device.actors.clock import Clock
 from device.actors.errors import ActorStopped, DomainError, Fault, MailboxFull
 from device.actors.mailbox import Envelope, Mailbox
+from device.logs import get_logger
 
 __all__ = ["ActorRef", "ActorSystem"]
 
@@ -32,7 +31,7 @@ RESTART_PERIOD = 60.0
 STOP_GRACE = 5.0
 """Seconds an actor gets to finish its mailbox when its system stops, and again to clean up."""
 
-_log = structlog.get_logger("reverie.actors")
+_log = get_logger("reverie.actors")
 
 
 def _note(level: str, event: str, **about: str) -> None:

@@ -15,9 +15,11 @@ import typer
 from device.actors import SystemClock
 from device.conditions import ConditionSource, ScriptedConditions, detect
 from device.interfaces.service import PhoneCalls, reach
+from device.monitor import private_bytes, steady_heap
 from device.observer import Observer, Silent
 from device.phone import Machine, Phone
 from device.probing import Examiner
+from device.recall.embedders import Embedder
 from device.settings import Settings, load_settings
 from device.sync.websocket import websocket
 from device.vault import (
@@ -68,6 +70,7 @@ async def open_phone(
     Raises:
         SettingsInvalid, VaultError, LedgerCorrupt: each with one clear line.
     """
+    steady_heap()
     settings: Settings = load_settings(folder)
     protector = protector_from_file(folder / VAULT_FILE, _with_passphrase(folder))
     storage = FolderStorage(store_folder(folder))
@@ -82,6 +85,8 @@ async def open_phone(
             connect=websocket(settings.cloud_url) if settings.cloud_url else None,
             observer=observer or Silent(),
             examiner=Examiner(),
+            embedder=_embedder(settings),
+            private_bytes=private_bytes,
         )
         phone = await Phone.open(machine, settings)
         try:
@@ -90,6 +95,15 @@ async def open_phone(
             await phone.close()
     finally:
         storage.close()
+
+
+def _embedder(settings: Settings) -> Embedder | None:
+    """The embedder the settings name; its module is loaded only when one is."""
+    if settings.embedder == "builtin":
+        return None
+    from device.recall.embedders.choice import choose_embedder
+
+    return choose_embedder(settings, os.environ)
 
 
 def ask_passphrase(*, confirm: bool) -> str:

@@ -51,6 +51,7 @@ def bound(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
+        listener.listen()  # whoever is told the address may connect at once
     except OSError as error:
         listener.close()
         raise PortUnavailable(f"port {port} is not free ({error.strerror}): pass --port") from None

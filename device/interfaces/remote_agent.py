@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from device.agent import (
     Confirmation,
     Habit,
@@ -19,31 +17,28 @@ from device.agent import (
     Skill,
     Writing,
 )
+from device.interfaces.wire import Wire
 
 __all__ = ["AGENT_CALLS", "RemoteAgent"]
 
 PREFIX = "agent."
 
 
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
-AGENT_CALLS: dict[str, tuple[TypeAdapter[Any], TypeAdapter[Any]]] = {
-    f"{PREFIX}inject": (_adapter(tuple[list[str], str, str, str]), _adapter(Injection)),
-    f"{PREFIX}facts_for": (_adapter(tuple[list[str]]), _adapter(list[KnownFact])),
-    f"{PREFIX}to_verify": (_adapter(tuple[list[str]]), _adapter(list[KnownFact])),
-    f"{PREFIX}find_skills": (_adapter(tuple[list[str], str, str]), _adapter(list[KnownSkill])),
-    f"{PREFIX}skill": (_adapter(tuple[str]), _adapter(KnownSkill)),
-    f"{PREFIX}skills": (_adapter(tuple[()]), _adapter(list[KnownSkill])),
-    f"{PREFIX}habits": (_adapter(tuple[str]), _adapter(list[Habit])),
-    f"{PREFIX}permission": (_adapter(tuple[str, str]), _adapter(Permission)),
-    f"{PREFIX}record_run": (_adapter(tuple[Run, Confirmation, list[str]]), _adapter(RunReport)),
-    f"{PREFIX}report": (_adapter(tuple[list[str], list[str], int]), _adapter(Writing)),
-    f"{PREFIX}correct": (_adapter(tuple[str, str]), _adapter(int)),
-    f"{PREFIX}add_skill": (_adapter(tuple[Skill]), _adapter(KnownSkill)),
-    f"{PREFIX}set_skill": (_adapter(tuple[str, bool]), _adapter(KnownSkill)),
-    f"{PREFIX}maintain": (_adapter(tuple[()]), _adapter(int)),
+AGENT_CALLS: dict[str, tuple[Wire, Wire]] = {
+    f"{PREFIX}inject": (Wire(tuple[list[str], str, str, str]), Wire(Injection)),
+    f"{PREFIX}facts_for": (Wire(tuple[list[str]]), Wire(list[KnownFact])),
+    f"{PREFIX}to_verify": (Wire(tuple[list[str]]), Wire(list[KnownFact])),
+    f"{PREFIX}find_skills": (Wire(tuple[list[str], str, str]), Wire(list[KnownSkill])),
+    f"{PREFIX}skill": (Wire(tuple[str]), Wire(KnownSkill)),
+    f"{PREFIX}skills": (Wire(tuple[()]), Wire(list[KnownSkill])),
+    f"{PREFIX}habits": (Wire(tuple[str]), Wire(list[Habit])),
+    f"{PREFIX}permission": (Wire(tuple[str, str]), Wire(Permission)),
+    f"{PREFIX}record_run": (Wire(tuple[Run, Confirmation, list[str]]), Wire(RunReport)),
+    f"{PREFIX}report": (Wire(tuple[list[str], list[str], int]), Wire(Writing)),
+    f"{PREFIX}correct": (Wire(tuple[str, str]), Wire(int)),
+    f"{PREFIX}add_skill": (Wire(tuple[Skill]), Wire(KnownSkill)),
+    f"{PREFIX}set_skill": (Wire(tuple[str, bool]), Wire(KnownSkill)),
+    f"{PREFIX}maintain": (Wire(tuple[()]), Wire(int)),
 }
 """Name → (arguments, result), checked at both ends."""
 

@@ -16,13 +16,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from device.actors import ActorError, DomainError
 from device.interfaces.remote_agent import AGENT_CALLS, RemoteAgent
+from device.interfaces.wire import Wire
 from device.memory import ItemPage, Value
 from device.memory.records import Answer, Item, ItemKind, Turn, TurnDraft
-from device.owner import Copied, ForgetPlan, Forgotten, Shown, TakenBack, Why
+from device.owner import Copied, ForgetPlan, Forgotten, Shown, Spent, TakenBack, Why
 from device.phone import DreamReport, Phone
 from device.settings import Settings
 from device.status import Status
@@ -44,42 +45,39 @@ class Refused(DomainError):
     """The daemon answered with an error; the message is its own."""
 
 
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
-CALLS: dict[str, tuple[TypeAdapter[Any], TypeAdapter[Any]]] = {
-    "record_many": (_adapter(tuple[list[TurnDraft]]), _adapter(list[Turn])),
-    "recall": (_adapter(tuple[str, int]), _adapter(Answer)),
-    "feedback": (_adapter(tuple[Answer, list[str]]), _adapter(None)),
-    "items": (_adapter(tuple[ItemKind | None]), _adapter(list[Item])),
-    "turns": (_adapter(tuple[int, int]), _adapter(list[Turn])),
-    "browse": (_adapter(tuple[ItemKind | None, bool, int, int]), _adapter(ItemPage)),
-    "archived": (_adapter(tuple[()]), _adapter(list[Item])),
-    "values": (_adapter(tuple[()]), _adapter(list[Value])),
-    "show": (_adapter(tuple[str]), _adapter(Shown)),
-    "why": (_adapter(tuple[str]), _adapter(Why)),
-    "unknown": (_adapter(tuple[()]), _adapter(tuple[str, ...])),
-    "forget": (_adapter(tuple[list[str]]), _adapter(int)),
-    "undo_merge": (_adapter(tuple[str]), _adapter(tuple[str, str])),
-    "plan_forget": (_adapter(tuple[list[str]]), _adapter(ForgetPlan)),
-    "plan_forget_query": (_adapter(tuple[str]), _adapter(ForgetPlan)),
-    "forget_items": (_adapter(tuple[list[str], str]), _adapter(Forgotten)),
-    "forget_query": (_adapter(tuple[str]), _adapter(Forgotten)),
-    "forget_everything": (_adapter(tuple[()]), _adapter(Forgotten)),
-    "unarchive": (_adapter(tuple[list[str]]), _adapter(list[str])),
-    "export": (_adapter(tuple[str]), _adapter(Copied)),
-    "restore_turns": (_adapter(tuple[list[TurnDraft], bool]), _adapter(list[Turn])),
+CALLS: dict[str, tuple[Wire, Wire]] = {
+    "record_many": (Wire(tuple[list[TurnDraft]]), Wire(list[Turn])),
+    "recall": (Wire(tuple[str, int]), Wire(Answer)),
+    "feedback": (Wire(tuple[Answer, list[str]]), Wire(None)),
+    "items": (Wire(tuple[ItemKind | None]), Wire(list[Item])),
+    "turns": (Wire(tuple[int, int]), Wire(list[Turn])),
+    "browse": (Wire(tuple[ItemKind | None, bool, int, int]), Wire(ItemPage)),
+    "archived": (Wire(tuple[()]), Wire(list[Item])),
+    "values": (Wire(tuple[()]), Wire(list[Value])),
+    "show": (Wire(tuple[str]), Wire(Shown)),
+    "why": (Wire(tuple[str]), Wire(Why)),
+    "spending": (Wire(tuple[()]), Wire(list[Spent])),
+    "unknown": (Wire(tuple[()]), Wire(tuple[str, ...])),
+    "forget": (Wire(tuple[list[str]]), Wire(int)),
+    "undo_merge": (Wire(tuple[str]), Wire(tuple[str, str])),
+    "plan_forget": (Wire(tuple[list[str]]), Wire(ForgetPlan)),
+    "plan_forget_query": (Wire(tuple[str]), Wire(ForgetPlan)),
+    "forget_items": (Wire(tuple[list[str], str]), Wire(Forgotten)),
+    "forget_query": (Wire(tuple[str]), Wire(Forgotten)),
+    "forget_everything": (Wire(tuple[()]), Wire(Forgotten)),
+    "unarchive": (Wire(tuple[list[str]]), Wire(list[str])),
+    "export": (Wire(tuple[str]), Wire(Copied)),
+    "restore_turns": (Wire(tuple[list[TurnDraft], bool]), Wire(list[Turn])),
     "restore_items": (
-        _adapter(tuple[list[Item], list[str], dict[str, str]]),
-        _adapter(TakenBack),
+        Wire(tuple[list[Item], list[str], dict[str, str]]),
+        Wire(TakenBack),
     ),
-    "restore_values": (_adapter(tuple[list[Value], dict[str, str]]), _adapter(None)),
-    "consolidate": (_adapter(tuple[()]), _adapter(int)),
-    "status": (_adapter(tuple[()]), _adapter(Status)),
-    "dream": (_adapter(tuple[()]), _adapter(DreamReport)),
-    "sync_now": (_adapter(tuple[()]), _adapter(SyncReport)),
-    "adopted": (_adapter(tuple[()]), _adapter(dict[str, tuple[int, str]])),
+    "restore_values": (Wire(tuple[list[Value], dict[str, str]]), Wire(None)),
+    "consolidate": (Wire(tuple[()]), Wire(int)),
+    "status": (Wire(tuple[()]), Wire(Status)),
+    "dream": (Wire(tuple[()]), Wire(DreamReport)),
+    "sync_now": (Wire(tuple[()]), Wire(SyncReport)),
+    "adopted": (Wire(tuple[()]), Wire(dict[str, tuple[int, str]])),
     **AGENT_CALLS,
 }
 """Name → (arguments, result), checked at both ends."""
@@ -112,14 +110,14 @@ async def _answer(phone: Phone, line: bytes) -> bytes:
         request = json.loads(line)
         name = request["call"]
         arguments, result = CALLS[name]
-        values = arguments.validate_python(tuple(request["with"]))
+        values = arguments.unpack(tuple(request["with"]))
     except (ValidationError, ValueError, KeyError, TypeError):
         return json.dumps({"error": "the daemon does not understand this request"}).encode()
     try:
         value = await attrgetter(name)(phone)(*values)
     except EXPECTED as error:
         return json.dumps({"error": str(error)}).encode()
-    return b'{"value":' + result.dump_json(value) + b"}"
+    return b'{"value":' + result.pack(value) + b"}"
 
 
 class RemotePhone:
@@ -130,6 +128,7 @@ class RemotePhone:
     ) -> None:
         self.settings = settings
         self.agent = RemoteAgent(self._call)
+        self._turn = asyncio.Lock()
         self._reader = reader
         self._writer = writer
 
@@ -175,6 +174,10 @@ class RemotePhone:
     async def why(self, about: str) -> Why:
         """As `Phone.why`."""
         return await self._call("why", about)  # type: ignore[no-any-return]
+
+    async def spending(self) -> list[Spent]:
+        """As `Phone.spending`."""
+        return await self._call("spending")  # type: ignore[no-any-return]
 
     async def unknown(self) -> tuple[str, ...]:
         """As `Phone.unknown`."""
@@ -255,16 +258,17 @@ class RemotePhone:
 
     async def _call(self, name: str, *values: Any) -> Any:
         arguments, result = CALLS[name]
-        body = b'{"call":"%b","with":%b}\n' % (name.encode(), arguments.dump_json(values))
-        self._writer.write(body)
-        await self._writer.drain()
-        line = await self._reader.readline()
+        body = b'{"call":"%b","with":%b}\n' % (name.encode(), arguments.pack(values))
+        async with self._turn:
+            self._writer.write(body)
+            await self._writer.drain()
+            line = await self._reader.readline()
         if not line:
             raise Refused("the daemon stopped before it answered; nothing is lost, try again")
         answer = json.loads(line)
         if "error" in answer:
             raise Refused(answer["error"])
-        return result.validate_python(answer["value"])
+        return result.unpack(answer["value"])
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from device.observer import (
     WindowClosed,
     WindowOpened,
 )
-from device.status import Status
+from device.status import MemoryStatus, Status
 from device.sync.client import SyncReport
 
 __all__ = ["Narrator", "ago", "answer_table", "item_table", "status_table", "sync_lines"]
@@ -106,6 +106,7 @@ def status_table(status: Status) -> Table:
     rows: tuple[tuple[str, Text | str], ...] = (
         ("window", _window(status)),
         ("memory", _memory(status)),
+        ("embedder", _embedder(status)),
         *((f"{name} model", _model(status, name)) for name in status.models),
         ("privacy", _budget(status)),
         ("outbox", f"{status.outbox} reports wait for the cloud"),
@@ -147,12 +148,34 @@ def _window(status: Status) -> Text:
     return state
 
 
+def _embedder(status: Status) -> Text:
+    embedder = status.embedder
+    text = Text(embedder.name)
+    if embedder.leaves_phone:
+        text.append(
+            f"  what you say and ask leaves this phone, to {embedder.leaves_phone}", style="red"
+        )
+    if embedder.trouble:
+        text.append(f"  {embedder.trouble}: recall goes by words alone", style="yellow")
+    return text
+
+
+def _process(memory: MemoryStatus) -> str:
+    if memory.private_mb is None:
+        return ""
+    cleaned = f", cleaned up {memory.cleanings} times" if memory.cleanings else ""
+    return (
+        f"; {memory.private_mb:.0f} of {memory.limit_mb:.0f} MB of private memory over a bare "
+        f"Python{cleaned}"
+    )
+
+
 def _memory(status: Status) -> str:
     memory = status.memory
     return (
         f"{memory.turns} turns, {memory.items} structured memories, {memory.working} in the "
         f"working ring; {memory.consolidated} turns consolidated; "
-        f"{memory.bytes_stored / 1024:.0f} KiB sealed on disk"
+        f"{memory.bytes_stored / 1024:.0f} KiB sealed on disk{_process(memory)}"
     )
 
 

@@ -8,7 +8,13 @@ from device.language.attributes import (
     is_user,
 )
 from device.language.events import Draft, DraftKind, extract
-from device.language.intents import is_person, is_question, worth_remembering
+from device.language.intents import (
+    Intent,
+    intent_of,
+    is_person,
+    is_question,
+    worth_remembering,
+)
 from device.language.sentiment import sentiment
 from device.language.spans import Prefer
 from device.language.times import TimeExpression, find_times
@@ -18,6 +24,7 @@ __all__ = [
     "Attribute",
     "Draft",
     "DraftKind",
+    "Intent",
     "Prefer",
     "TimeExpression",
     "attribute_asked",
@@ -26,6 +33,7 @@ __all__ = [
     "extract",
     "find_attributes",
     "find_times",
+    "intent_of",
     "is_person",
     "is_question",
     "is_user",

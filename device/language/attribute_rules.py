@@ -210,7 +210,7 @@ RELATION_VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
 """Values of somebody of the user's: (what, pattern of (relation, value))."""
 
 RELATION_ASKED: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("name", re.compile(rf"我(?:的|家|家的)?({_RELATION_ZH})(?:的)?(?:名字)?(?:是)?(?:叫)?(?:什么名字?|啥名?字?)(?!时候)")),
+    ("name", re.compile(rf"我(?:的|家|家的)?({_RELATION_ZH})(?:的)?(?:名字(?:是|叫)?|(?:是)?叫)(?:什么|啥)(?!时候)")),
     ("name", re.compile(rf"(?i)\b(?:my|our) ({_RELATION_EN})(?:(?:'s|’s) name\b| (?:is )?(?:called|named)\b)|\bwhat(?:'s| is) (?:my|our) ({_RELATION_EN}) called\b|\bwho(?:'s| is) (?:my|our) ({_RELATION_EN})\b")),
     ("age", re.compile(rf"我(?:的|家)?({_RELATION_ZH})(?:今年|现在)?(?:多大|几岁|多少岁)")),
     ("age", re.compile(rf"(?i)\bhow old is (?:my|our) ({_RELATION_EN})\b")),

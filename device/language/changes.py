@@ -44,7 +44,7 @@ _CANCEL_ZH = re.compile(
 )
 _CANCEL_EN = re.compile(
     r"(?<!don't )(?<!not )(?<!can't )(?<!noise-)(?<!noise )\bcancel(?:l?ed|l?ing|s)?\b(?! (?:culture|policy))|\bcall(?:ed|ing|s)? off\b|\bcall (?:it|that|the \w+) off\b|\b(?:is|are|was) off\b(?! (?:to|the|work|limits))|\bgot called off\b"
-    r"|\bpull(?:ing|ed)? out of\b|\bdropp?(?:ed|ing)? (?:out of|the|my)\b|(?<!i'm )\bnot (?:going|buying|doing|happening|coming|attending)\b(?! to (?:be|lie))|\bi'm not (?:going|buying|doing|coming|attending)\b(?! to (?:be|lie|say|pretend))|\b(?:won't|will not) (?:be )?(?:going|go|coming|attend|make it)\b|\bscrap(?:ped|ping)?\b"
+    r"|\bpull(?:ing|ed)? out of\b|\bdropp?(?:ed|ing)? (?:out of|the|my)\b|(?<!i'm )\bnot (?:going|buying|doing|happening|coming|attending)\b(?! to (?:be|lie)| (?:any|much|well|great|so|too|bad|home))|\bi'm not (?:going|buying|doing|coming|attending)\b(?! to (?:be|lie|say|pretend)| (?:any|much|well|great|so|too|bad|home))|\b(?:won't|will not) (?:be )?(?:going|go|coming|attend|make it)\b|\bscrap(?:ped|ping)?\b"
     r"|\bno longer (?:going|need|want|buying|moving)\b|\bcan(?:'t|not) (?:make (?:it|the)|come to|go to|see \w+ after all|visit|attend)\b|\bforget (?:it|about)\b|\bnever mind\b|\bskipp?(?:ing|ed)?\b(?= (?:the|it|dinner|lunch|class|this))|\b(?:we|i) don't need it\b|\bback(?:ed|ing) out of\b|\bpull the plug\b|\bfell through\b",
     re.IGNORECASE,
 )
@@ -52,17 +52,17 @@ _ONLY = re.compile(r"只|\bonly\b", re.IGNORECASE)
 _HISTORY = re.compile(r"原来(?!如此)|后来|本来|\boriginally\b", re.IGNORECASE)
 _CORRECT = re.compile(
     r"^(?:啊|哦|哎呀)?(?:不对|不是的|更正|纠正|说错|我?(?:刚才|刚刚)?(?:说|搞|记|写|弄)错|错了|刚才说的)|不对[，,]|应该是.*(?:不是|而不是)|是.{1,20}[，,]?而?不是(?!吗)|^不是.{1,12}[，,]?是|我?(?:说|搞|记)错了"
-    r"|^(?:no|actually|wait|sorry|correction|oops|scratch that|and a correction|let me correct)\b[,:\s—-].*\b(?:it'?s|it is|it was|is|was|should be|meant|not|it starts)\b|^correction\b|^scratch that\b"
+    r"|^(?:no|actually|wait|sorry|correction|oops|scratch that|and a correction|let me correct)\b[,:\s—-].*\b(?:it'?s|it is|it was|should be|meant|it starts)\b(?! (?:all|so|really|just|been|good|great|nice|fine|ok|okay|hard|tough|my|like|about|important|amazing|a )\b)|^correction\b|^scratch that\b"
     r"|\b(?:i meant|correction)\b|\bis (?:on|at) .{1,30}, not\b|\bgot (?:that|it) wrong\b|\bi (?:misspoke|mixed (?:it|that|them) up)\b|^(?:not [A-Z]\w+,? (?:it (?:was|is)|but))|\b(?:is|was|it's) .{1,30}, not (?!sure|bad|yet|only|just)\w+",
     re.IGNORECASE,
 )
 _NO_CORRECTION = re.compile(r"\b(?:not sure|actually (?:free|really|quite|pretty|going))\b|^actually i(?:'m| am)\b", re.IGNORECASE)
 _DONE = re.compile(
-    r"(?:去|办|做|看|打|考|面|搬|查|交|开|买|弄|吃|投|写|跑|聚|玩|补|修|付|签|寄|取|拿|收|还|洗|剪|领|缴|填|发|送|接|弄|处理|检查)(?:完|好|过|出去|回来|下来|上)了|看过(?=了|$)|回来了|结束了|搞定了?|完成了|已经(?:\S{1,3})(?:过|完|好)?了(?!解)|办下来|下来了|完了$|(?:取|交|付|寄|还|发)了$|考?过了$"
+    r"(?:去|办|做|看|打|考|面|搬|查|交|开|买|弄|吃|投|写|跑|聚|玩|补|修|付|签|寄|取|拿|收|还|洗|剪|领|缴|填|发|送|接|弄|处理|检查)(?:完|好|过|出去|回来|下来|上)了|看过(?=了|$)|回来了|结束了|搞定了?|完成了|已经(?:去|办|做|取|买|交|付|拿|寄|还|签|订|改|换|退|收|发|写|打|补|修|洗|看)\S{0,2}了(?!解)|办下来|下来了|完了$|(?:取|交|付|寄|还|发)了$|考?过了$"
     r"|\b(?:done|finished|completed|over with|is over|back from|got back|wrapped up|all sorted|sorted(?: now| out)?|came through|picked up|handed in|paid (?:the|my|off)|turned in|taken care of|(?:is|are|got|been) (?:fixed|signed|repaired|done|sorted|paid|picked up|delivered)|already (?:went|did|paid|picked|sent|got|been|changed|bought|collected)|checked off|passed the)\b",
     re.IGNORECASE,
 )
-_NOT_DONE = re.compile(r"没|还(?:没|未)|不|吃好玩好|玩好了|\b(?:not|n't|never|well done|until|before|when|once|to get|to have)\b|\b(?:will|gets?|going to) be\b", re.IGNORECASE)
+_NOT_DONE = re.compile(r"没|还(?:没|未)|不|吃好玩好|玩好了|^(?:[^，。]{0,4}，)?(?:那|就|可以|我就)[^。]*好了|休息好了|\bever done\b|\b(?:stuff|things?|work|it) (?:get(?:ting)? )?done\b|\bthings?\b.*\bdone\b|\bget(?:ting)? \w+ done\b|\b(?:not|n't|never|well done|until|before|when|once|to get|to have)\b|\b(?:will|gets?|going to) be\b", re.IGNORECASE)
 
 _UNITS_ZH = {"分钟": 60.0, "小时": 3600.0, "钟头": 3600.0, "天": DAY, "周": 7 * DAY, "星期": 7 * DAY, "礼拜": 7 * DAY, "个月": 30 * DAY}
 _UNITS_EN = {"minute": 60.0, "hour": 3600.0, "day": DAY, "week": 7 * DAY, "fortnight": 14 * DAY, "month": 30 * DAY}

@@ -22,15 +22,15 @@ _PLAN_ZH = re.compile(
     r"(?<![不重主需只])要(?!是|么|求|不|好|紧|命|点|素|闻)|(?<![不机社约聚开商])会(?!儿|议|员|计|所|议|场|说|发现|觉得|让|有|更|很|越|变|感)|打算|准备(?!工作|好了)|计划|决定|报了|约[了好]|订[了好]|预[定订约]|说好|答应|提醒我|别忘|记得|得(?=[去把交做写买给还在])|必须|想(?=去|买|学|搬|换|报|养|考|申请|辞)"
 )
 _PLAN_EN = re.compile(
-    r"\b(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to| plan to|'m planning|'re planning| have to|'ve got to| gotta| need to| must|'ve booked|'ve got| want to|'d like to|'re having|'m having| booked| decided| agreed| promised| signed up|'m about to|'m due)\b"
+    r"\b(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to| plan to|'m planning|'re planning| have to|'ve got to| gotta| need to| must|'ve booked|'ve got an? (?:\w+ )?(?:appointment|meeting|interview|call|class|exam|test|flight|date|party|wedding|trip|game|match|concert|show|deadline)| want to|'d like to|'re having|'m having| booked| decided| agreed| promised| signed up|'m about to|'m due)\b"
     r"|\b(?:i'm|we're|i am|we are) (?:going|taking|flying|moving|starting|meeting|visiting|leaving|picking|seeing|hosting|getting|throwing|attending|heading|driving|staying|working|running|celebrating|writing|having|coming|hiring|building|buying|selling|renting|adopting|learning|training|travel+ing|expecting|launching|opening|organi[sz]ing|planning|preparing|renovating|thinking of|considering)\b"
-    r"|^(?:booked|signed up|remind me|don't forget|remember to|picking up|going to|meeting|starting|flying|moving|dinner|lunch|appointment|call with|interview|got to|gotta|need to|have to|off to)\b|\bremind me\b|\b(?:is|are) (?:coming|visiting|arriving|due|having|getting|starting|moving|turning|retiring|graduating)\b|\bis on (?:the )?(?=\w+day|\d)",
+    r"|^(?:booked|signed up|remind me|don't forget|remember to|picking up|going to|meeting|starting|flying|moving|dinner|lunch|appointment|call with|interview|got to|gotta|need to|have to|off to)\b|(?:^|[,.]\s*)(?:please |can you |could you )?remind me\b|\b(?:is|are) (?:coming|visiting|arriving|due|having|getting|starting|moving|turning|retiring|graduating)\b|\bis on (?:the )?(?=\w+day|\d)",
     re.IGNORECASE,
 )
 _DID_ZH = re.compile(r"[\u4e00-\u9fff]了(?!解|不|得)|(?<=[去来看吃做学见玩到读写用试参买])过(?!敏|程|多|期|于|分|去)|刚(?=[才刚从在买去到收办拿和跟])|终于|已经")
 _DID_EN = re.compile(
     r"(?:^|[,;—.]\s*|\b(?:and|but|so|then|when|because|since|yesterday|today|also|where|recently|finally|ago|week|weekend|month|year|night|morning|well|anyway) )(?:then |also |just |so |finally |recently )?(?:i|we|my [\w-]+|our [\w-]+|dad|mum|mom|[a-z]+ and i|(?:dr|mr|mrs|ms)\.? \w+)(?:'ve| have|'d| had)?(?: also| just| finally| recently| actually| already| even| accidentally)*\s"
-    r"(?:went|saw|met|bought|had (?!to\b|that\b|it\b|no\b|for\b)|got (?!to\b|it\b|you\b|this\b|that\b)|ate|visited|moved|started|finished|left|made|took|found|hired|signed|learned|learnt|tried|attended|joined|broke|sold|flew|gave|ran|rode|wrote|sent|spent|paid|built|drove|caught|came|began|chose|did|swam|threw|taught|"
+    r"(?:went|saw|met|bought|had (?!to\b|that\b|it\b|no\b|for\b)|got (?!to\b|it\b|you\b|this\b|that\b|some (?:tips|advice|ideas)\b|off\b|a lot\b)|ate|visited|moved|started|finished|left|made|took|found|hired|signed|learned|learnt|tried|attended|joined|broke|sold|flew|gave|ran|rode|wrote|sent|spent|paid|built|drove|caught|came|began|chose|did|swam|threw|taught|"
     r"adopted|won|lost|quit|passed|failed|watched|read (?!that)|hiked|painted|(?!(?:need|want|like|love|hop|realiz|realis|belong|enjoy|notic|seem|look|appreciat|believ|car|mention|ask|agre|wonder|decid|us|follow|turn|end|happen|miss|rememb|learn(?= that))e?r?ed\b)[a-z]{2,}ed)\b",
     re.IGNORECASE,
 )
@@ -42,9 +42,9 @@ _EACH = re.compile(
     re.IGNORECASE,
 )
 _VAGUE_ZH = re.compile(
-    r"尝试|试试|试着|试一试|注意|努力|继续|坚持(?!了)|考虑|记住|记下|记得你|分享|聊|请教|问(?:你|您|一下|完)|告诉你|了解|知道|加油|保持|调整|改进|改善|多[读看听写吃喝练做陪]|好好|尽量|尽力|克服|珍惜|感受到|体会|相信|希望|祝|感谢|谢谢|按照?你|听你|(?<!去)看看|想想|学习(?!班)|学到|寻求|找到自己|变得|放松|提高|享受|受益|面对|感到|觉得|感觉|意识到|明白"
+    r"尝试|实践|遇到|认为|首先要|(?<=去)看(?:看|一看|一下)|会去看|试试|试着|试一试|注意|努力|继续|坚持(?!了)|考虑|记住|记下|记得你|分享|聊|请教|问(?:你|您|一下|完)|告诉你|了解|知道|加油|保持|调整|改进|改善|多[读看听写吃喝练做陪]|好好|尽量|尽力|克服|珍惜|感受到|体会|相信|希望|祝|感谢|谢谢|按照?你|听你|(?<!去)看看|想想|学习(?!班)|学到|寻求|找到自己|变得|放松|提高|享受|受益|面对|感到|觉得|感觉|意识到|明白"
 )
-_CHAT_ZH = re.compile(r"(?:和|跟|与|向|找)(?:你|您)|想(?:请教|问|咨询|了解|知道|听听|聊|找)|问(?:你|您|题)|告诉(?:你|您)|(?:给|帮)(?:我|我们|咱)(?!妈|爸|姐|哥|弟|妹|老|儿|女|孩|家|打了|开了|寄|买|送|做)|推荐|评分|人均|有什么|有没有|的餐馆|(?:需要|要|想|再)(?:找|选|订|预[定订])?一?[个家间].{0,16}(?:酒店|餐馆|景点)|消费是")
+_CHAT_ZH = re.compile(r"(?:和|跟|与|向|找)(?:你|您)|想(?:请教|问|咨询|了解|知道|听听|聊|找)|问(?:你|您|题)|告诉(?:你|您)|(?:给|帮)(?:我|我们|咱)(?!妈|爸|姐|哥|弟|妹|老|儿|女|孩|家|打了|开了|寄|买|送|做)|推荐|评分|人均|有什么|有没有|的餐馆|(?:需要|要|想|再)(?:找|选|订|预[定订])?一?[个家间].{0,16}(?:酒店|餐馆|景点)|消费是|票价|价格[是在]|最低价|元以上|\d+-\d+元|游玩时[长间]|游玩\d|^(?:还)?(?:要有|要能|需要有|最好)|的就(?:行|好|可以)")
 _SELF_ZH = re.compile(r"我|咱|本人|家里|自己")
 _OTHERS_ZH = re.compile(r"^(?:那|其实|所以|但是|不过|而且|因为)?，?(?:你|您|他|她|它|他们|她们|它们|大家|人们|别人|有人|这(?!周|个?月|次我|天|几天我|两天我)|那(?!天|晚|次我|年|我)|现在的|谁|真|太|好(?!不容易)|原来|如何|怎|非常|很|最好)")
 _PEOPLE_NOUN_ZH = re.compile(r"(?:医生|老师|水管工|师傅|快递|房东|物业|客户|同事|朋友|飞机|航班|高铁|火车|会议?|课|考试|手术|生日|婚礼|聚会|体检|面试|年会|发布会|家长会|比赛|演唱会|房租|签证|护照|保险|合同|物业费|水电费|截止|到期|纪念日|疫苗|复查|门票|展览|开学|放假|值班|轮到)")
@@ -52,10 +52,10 @@ _STATE_ZH = re.compile(r"^(?:感觉|觉得|好像|看起来|听起来|应该|可
 
 _VAGUE_EN = re.compile(
     r"\b(?:i|we)(?:'ll| will| would|'m going to| have to| need to| want to| must|'d like to|'ve got to| gotta)(?: definitely| also| surely| certainly| always| just| really| now| still| try to| make sure to| be sure to| continue to)*\s"
-    r"(?:try|keep|let|see (?!my|the (?:doctor|dentist|vet)|a |dr)|check(?! in)|look|think|consider|remember|be (?!in|at|on|home|late|back in|away|there by|\w+ing|a \w+|meeting)|do (?:my best|it|that|so|this|some research)|search|make (?:sure|it work|the most|a difference|some changes)|continue|work hard(?:er)?|give it|follow|pay attention|take (?:your|that|it|care|note|some time|things|a look)|say|tell|know|hear|thank|ask|chat|talk about|share|help (?:people|others|you|them)|focus|adjust|improve|find (?:out|some|a way)|use (?:your|that|it)|listen to (?:your|you)|believe|have (?:to say|faith|more)|get (?:through|back to (?:you|it)|there|it)|stay (?:positive|strong|focused|motivated|resilient)|practice more|read more|learn (?:more|from|how)|explore (?:more|new)|add|go for it|miss|never|support|put|show|inspire|spread|raise|reach|shape|feel|understand|learn about)\b",
+    r"(?:try|keep|let|see (?!my|the (?:doctor|dentist|vet)|a |dr)|check(?! in)|look|think|consider|remember|be (?!in|at|on|home|late|back in|away|there by|\w+ing|a \w+|meeting)|do (?:my best|it|that|so|this|some research)|search|make (?:sure|it work|the most|a difference|some changes)|continue|work hard(?:er)?|give it|follow|pay attention|take (?:your|that|it|care|note|some time|things|a look)|say|tell|know|hear|thank|ask|chat|talk about|share|help (?:people|others|you|them)|focus|adjust|improve|find (?:out|some|a way)|use (?:your|that|it)|listen to (?:your|you)|believe|have (?:to say|faith|more)|get (?:through|back to (?:you|it)|there|it)|stay (?:positive|strong|focused|motivated|resilient)|practice more|read more|learn (?:more|from|how)|explore (?:more|new)|add|go for it|miss|never|support|put|show|hope|send you|give (?!a (?:talk|speech|presentation|lecture))|have (?:a (?:blast|great|good|nice)|fun)|make (?:a list|them|it|you|people|others)|rock|inspire|spread|raise|reach|shape|feel|understand|learn about)\b",
     re.IGNORECASE,
 )
-_CHAT_EN = re.compile(r"\b(?:with you|tell you|ask you|talk to you|your (?:advice|suggestion|recommendation|help|support|words|earlier)|you (?:said|mentioned|told|recommended|suggested)|since we (?:last )?(?:chatted|talked|spoke)|thank(?:s| you)|let you know)\b|^(?:good (?:morning|afternoon|evening)|hello|hey|hi)\b[^.!?]{0,20}$", re.IGNORECASE)
+_CHAT_EN = re.compile(r"\b(?:i hope|talking (?:to|with) you|lemme|with you|tell you|ask you|talk to you|your (?:advice|suggestion|recommendation|help|support|words|earlier)|you (?:said|mentioned|told|recommended|suggested)|since we (?:last )?(?:chatted|talked|spoke)|thank(?:s| you)|let you know)\b|^(?:good (?:morning|afternoon|evening)|hello|hey|hi)\b[^.!?]{0,20}$", re.IGNORECASE)
 _SELF_EN = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|we|we're|we've|we'll|my|our|us|me)\b", re.IGNORECASE)
 _OTHERS_EN = re.compile(r"^(?:well,? |and |but |so |oh,? |wow,? |yeah,? |yes,? )*(?:you|your|he|she|they|it|it's|that|that's|this|these|those|there's|there|here's|here|who|what|how|people|everyone|everybody|nothing|each|as|being|losing)\b", re.IGNORECASE)
 _STATIVE_EN = re.compile(r"\b(?:i|we)(?:'ve| have|'m| am|'d)?(?: also| just| really| always| never| still)*\s(?:felt|feel|realized?|realised?|belonged|needed|wanted|liked|loved|hoped|thought|believed|knew|noticed|understood|remembered|appreciate|appreciated|agree|agreed with|used to|seemed|guess|mean|think|know|bet|heard|faced|followed|turned|been (?:doing|feeling|thinking|so|really|there|having|great|good|through)|had (?:to|the (?:guts|chance|courage))|got (?:to|this|the (?:feeling|hang)|through|carried))\b", re.IGNORECASE)
@@ -67,6 +67,15 @@ _EVENT_NOUN_EN = re.compile(
 _RELATION_EN = re.compile(r"\b(?:dad|mum|mom|grandma|grandpa|my \w+|our \w+)\b", re.IGNORECASE)
 _PRESENT_EN = re.compile(r"\b(?:that's|it's|this is|these are|those are|there's|here's|it was|that was)\b", re.IGNORECASE)
 _CLAUSES = re.compile(r"[，,；;—]|\bbut\b|\bso\b(?= (?:i|we))|\bthough\b", re.IGNORECASE)
+_EMPTY_EN = re.compile(
+    r"(?:it|them|that|this|you|so|all|everything|something|a lot|lots|the (?:right|chance|opportunity|best|most)|some (?:tips|advice|time|fun)|an? (?:great|good|nice|lovely|wonderful|amazing|awesome|blast|fun|hard|tough|rough|long) ?(?:time|day|one|experience|feeling|journey|way)?)\b(?! \w+ing with)",
+    re.IGNORECASE,
+)
+_GENERIC_ZH = re.compile(
+    r"^(?:了|一下|个|地方|去|一?家)*(?:吃饭|休息|玩儿?|逛逛|看看|转转|走走|游玩|酒店住宿|餐馆吃饭|户外玩|这里|这儿|那里|它家|住宿|饭|好)*(?:吧|呀|下|了|好|一下)*$"
+)
+"""Objects that say nothing: "go out", "have a look"."""
+_GENERIC_PLACE_ZH = frozenset("酒店 餐馆 景点 户外 郊外 附近 这家酒店 餐厅 饭店 酒店对付".split())
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -108,7 +117,9 @@ def _chinese(live: str, found: Evidence) -> bool:
     mine = bool(_SELF_ZH.search(live)) or bool(found.people)
     if _CHAT_ZH.search(live) or (_OTHERS_ZH.search(live) and not mine):
         return False
-    substance = bool(found.place or found.people or len(found.object) > 1)
+    where = found.place not in _GENERIC_PLACE_ZH and found.place
+    what = len(found.object) > 1 and not _GENERIC_ZH.match(found.object)
+    substance = bool(where or found.people or what)
     if _VAGUE_ZH.search(live) and not (found.action and (found.place or found.people or found.dated)):
         return False
     if found.dated or is_habit(live):
@@ -138,4 +149,6 @@ def _english(live: str, found: Evidence) -> bool:
 
 def _whole(found: Evidence) -> bool:
     """Something is done to something, with someone, or somewhere."""
-    return bool(found.place or found.people or (len(found.object) > 2 and _CONCRETE_EN.search(f" {found.object}")))
+    thing = found.object
+    concrete = len(thing) > 2 and _CONCRETE_EN.search(f" {thing}") and not _EMPTY_EN.match(thing)
+    return bool(found.place or found.people or concrete)

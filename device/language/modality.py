@@ -60,7 +60,7 @@ _SARCASTIC = re.compile(
 )
 
 _MEDIA = re.compile(
-    r"(?:歌|电影|影片|男主|女主|主角|广告|新闻|书|网上|网友|剧|小说|文章|报道|报纸|台词|微博|视频|播客|电视|课文|诗|词|海报|标语|俗话|老话|古话|古人|有人|路人\S?|专家|星座|有句\S{0,2}话)(?:里|上|中|里面)?[^，。]{0,10}?(?:唱|说|写着?|讲|问|叫|称|云|道)"
+    r"(?:歌(?!手|星)|电影(?!院)|影片|男主|女主|主角|广告|新闻|书|网上|网友|剧|小说|文章|报道|报纸|台词|微博|视频|播客|电视|课文|诗|词|海报|标语|俗话|老话|古话|古人|有人|路人\S?|专家|星座|有句\S{0,2}话)(?:里|上|中|里面)?[^，。]{0,10}?(?:唱|说|写着?|讲(?!话)|问|叫|称|云|道)"
     r"|新闻说|据说|听说|据报道|传言"
     r"|\b(?:songs?|lyrics?|films?|movies?|ads?|advert\w*|commercial|news|books?|saying|podcast\w*|horoscope|articles?|headlines?|poem|poster|quote|novel|show|character|papers?|internet|reddit|someone online|tweet|blog)\b[^.?!]{0,30}?\b(?:goes|says?|said|claims?|claimed|reads?|sings?|quotes?|that i will)\b"
     r"|\baccording to\b|\bas the saying goes\b|\bthey say\b|\brumou?r has it\b|\bapparently\b|\bi(?:'ve)? (?:heard|read) (?:that|about)\b|\bin the (?:film|movie|book|song|show)\b",
@@ -68,7 +68,7 @@ _MEDIA = re.compile(
 )
 """Words of songs, films, news: never about the user."""
 _OTHERS = re.compile(
-    r"(?:^|[，。；])(?:\S{0,3})?(?:他|她|他们|她们|老板|领导|经理|校长|人家|别人|大家|某人|陌生人|同事|邻居|客服|老师|群里)[^，。我]{0,6}?(?:说|问|讲|称|宣布|表示|告诉(?!我)|嚷|喊|吹)(?!服|话|明|好了|到做到)"
+    r"(?:^|[，。；])(?:\S{0,3})?(?:他|她|他们|她们|老板|领导|经理|校长|人家|别人|大家|某人|陌生人|同事|邻居|客服|老师|群里)[^，。我]{0,6}?(?:说|问|讲(?!话)|称|宣布|表示|告诉(?!我)|嚷|喊|吹)(?!服|话|明|好了|到做到)(?<!讲话)"
     r"|\b(?:he|she|they|everyone|everybody|somebody|someone|people|the (?:ceo|boss|teacher|host|guy|woman|man|president)|(?!i\b|we\b|my\b)[a-z]+)\s(?:(?:always|often|just|once|also|keeps?|kept)\s)?(?:says?|said|saying|claims?|claimed|insists?|insisted|announced|mentioned|told (?!me|us)\w+|swears)\b",
     re.IGNORECASE,
 )
@@ -83,7 +83,7 @@ _QUOTED = re.compile(r"[“\"「『][^”\"」』]*[”\"」』]|(?<=说[：:]).
 _ME = re.compile(r"我|咱|\b(?:me|i|my|us|we|our)\b", re.IGNORECASE)
 
 _DENIED = re.compile(
-    r"没(?:有)?(?!错|事|问题|关系|意思|用|想到|劲|准|几|电|多[久远少]|空|时间|精神|了$|了[，。]|法|完|说的)|还没|尚未|从未|未(?!来|婚)|不(?:想|会|打算|准备|用|再|是来|考虑|记得|可能|敢|肯|必|舍得)|没(?:有)?(?:打算|安排|计划|决定)|别(?!的|人|忘|墅|致|处|说)|谁说"
+    r"没(?:有)?(?!错|事|问题|关系|意思|用|想到|劲|准|几|电|多[久远少]|空|时间|精神|了$|了[，。]|法|完|说的)|[走吃做看听写动]不[动到完下]|还没|尚未|从未|未(?!来|婚)|不(?:想|会|打算|准备|用|再|是来|考虑|记得|可能|敢|肯|必|舍得)|没(?:有)?(?:打算|安排|计划|决定)|别(?!的|人|忘|墅|致|处|说)|谁说"
     r"|\b(?:did|do|does|have|has|had|is|are|was|were|wo|ca|could|would|should|need|am)n't\b|\b(?:did|do|does|have|has|had|is|are|was|were|will|can|am|'m|'re|'s) not\b|\bnever\b|\bcannot\b|\bno (?:plans?|time|idea|intention)\b|\bi'm not\b|\bhaven't\b|\bhave(?: got)? nothing\b|^not (?:going|planning|here)|^haven't\b|\bwho said\b|\bnot true\b",
     re.IGNORECASE,
 )

@@ -85,7 +85,7 @@ _PERSON_EN = re.compile(r"\bI'm (?:more of |very much )?an? (?P<what>(?:[a-z]+ )
 _GONE_EN = re.compile(
     r"\bI(?:'ve| have)?(?: completely| totally)? (?:gone off|given up|gave up|stopped (?:eating|drinking|liking)|cut out)\s(?P<what>[^.,!?;\n]{2,40}?)(?= completely| entirely|$|[.,!?;])"
     r"|(?P<what2>[A-Z][\w' -]{2,30}?) (?:doesn't|don't|never) agrees? with me|\bI find (?P<what3>[^.,!?;]{2,40}?) (?:unbearable|annoying|boring|disgusting|awful|gross|too \w+)"
-    r"|\bcan't (?:eat|drink|have|do) (?P<what4>[^.,!?;]{2,40}?)(?= anymore|$|[.,!?;])",
+    r"|\bI (?:really )?can't (?:eat|drink|have|do) (?P<what4>[^.,!?;]{2,40}?)(?= anymore|$|[.,!?;])",
     re.IGNORECASE,
 )
 _WANT_EN = re.compile(r"\bI(?:'d| would)? (?:really )?(?:want|love|like) (?P<what>(?:an?|some|new|all (?:my )?)\s?[^.,!?;\n]{2,50})", re.IGNORECASE)
@@ -104,10 +104,10 @@ _NOT = re.compile(r"不|n't|not\b|never|cannot|no longer|rarely|hardly", re.IGNO
 _STRONG = re.compile(r"最|非常|特别|超|真|热爱|痛恨|受不了|忍不了|从来|从不|really|absolutely|love|hate|adore|detest|loathe|stand|truly|obsessed|crazy|never", re.IGNORECASE)
 _ONLY = re.compile(r"只|更|偏爱|还是|以后|现在|一直|从不|宁|一般|only|always|prefer|rather|never|favou?rite|usually", re.IGNORECASE)
 _NO_OBJECT_EN = re.compile(
-    r"^(?:it|this|that|them|these|those|you|how|when|what|where|why|him|her|us|me|everything|the way|the idea|your)\b(?! \w+ed\b)|^to (?:know|ask|see if|hear|tell|say|thank|share|chat|talk|help you|think|believe|add|point|be able)\b|^(?:you|it) (?:to|if)\b|^(?:to )?see(?:ing)? (?:you|it|that|your)\b",
+    r"^(?:to$|so\b|was\b|is\b|were\b|it|this|that|them|these|those|you|how|when|what|where|why|him|her|us|me|everything|the way|the idea|your)\b(?! \w+ed\b)|^to (?:know|ask|see if|hear|tell|say|thank|share|chat|talk|help you|think|believe|add|point|be able)\b|^(?:you|it) (?:to|if)\b|^(?:to )?see(?:ing)? (?:you|it|that|your)\b",
     re.IGNORECASE,
 )
-_NO_OBJECT_ZH = re.compile(r"^(?:它|你|您|这(?:个|种|里|样|款|家|些|本|部|道)?(?!\S{3})|那(?:个|种|里|样|些)?(?!\S{3})|(?:吃|喝|看|听|玩|的|了|上)$|就|什么|哪|谁|多少|怎么|不|得很|极了|听到|和你|跟你|这种\S{1,3}$|你\S*|他们?$|她$|的话)")
+_NO_OBJECT_ZH = re.compile(r"^(?:它|你|您|这(?:个|种|里|样|款|家|些|本|部|道)?(?!\S{3})|那种|那(?:个|里|样|些)?(?!\S{3})|(?:吃|喝|看|听|玩|的|了|上)$|(?:吃|看|听|喝|玩|做)的|里面|其中|就|什么|哪|谁|多少|怎么|不|得很|极了|听到|和你|跟你|这种\S{1,3}$|你\S*|他们?$|她$|的话)")
 _PLANNED = re.compile(r"\b(?:today|tonight|tomorrow|yesterday|this (?:time|week\w*|morning|afternoon|evening)|last (?:night|week)|next (?:week|month|year)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|right now)\b", re.IGNORECASE)
 _OTHER_SUBJECT = re.compile(
     r"(?:他|她|它|他们|她们|你|您|大家|别人|人家|谁|很多人|人们|年轻人|老板|老师|同事|朋友们?)(?:也|都|很|最|特别|就|只|不|一定|肯定|会|可能|应该)*$"
@@ -195,16 +195,25 @@ def _chinese_phrases(sentence: str) -> Preference | None:
 
 
 def _chinese(sentence: str) -> Preference | None:
-    for match in _ZH.finditer(sentence):
-        verb, adverb, thing = match["verb"], match["adverb"], _trim(match["what"])
-        before = sentence[: match.start("verb")]
-        if not thing or _NO_OBJECT_ZH.match(thing) or _OTHER_SUBJECT.search(before):
-            continue
-        if not _means_taste(verb, adverb, thing, before, sentence):
-            continue
-        relation = match["relation"] or match["relation2"]
-        return _preference(verb, adverb, thing, match.group(), RELATIONS_ZH[relation] if relation else "user")
+    match = _ZH.search(sentence)
+    while match is not None:
+        found = _taste_zh(match, sentence)
+        if found is not None:
+            return found
+        match = _ZH.search(sentence, match.start("verb") + 1)
     return None
+
+
+def _taste_zh(match: re.Match[str], sentence: str) -> Preference | None:
+    verb, adverb, thing = match["verb"], match["adverb"], _trim(match["what"])
+    before = sentence[: match.start("verb")]
+    if not thing or _NO_OBJECT_ZH.match(thing) or _OTHER_SUBJECT.search(before):
+        return None
+    if not _means_taste(verb, adverb, thing, before, sentence):
+        return None
+    relation = match["relation"] or match["relation2"]
+    holder = RELATIONS_ZH[relation] if relation else "user"
+    return _preference(verb, adverb, thing, match.group(), holder)
 
 
 def _means_taste(verb: str, adverb: str, thing: str, before: str, sentence: str) -> bool:
@@ -212,7 +221,7 @@ def _means_taste(verb: str, adverb: str, thing: str, before: str, sentence: str)
     if verb in _CHOICE_ZH:
         return bool(_CHOOSING_ZH.search(adverb)) and not re.search(r"不", adverb)
     if verb in _BARE_ZH:
-        limited = _LIMITING_ZH.search(adverb) or _PLAIN_NOT_ZH.search(before)
+        limited = _LIMITING_ZH.search(adverb) or (verb != "用" and _PLAIN_NOT_ZH.search(before))
         return bool(limited) and not _NOT_NOW_ZH.search(sentence)
     if verb == "想要":
         return bool(re.match(r"(?:一|个|两|新|部|台|条|双|件)", thing)) and "我" in before

@@ -1,9 +1,9 @@
 """Changes to what was said that need more than one sentence to be understood.
 
 `language.extract` reads a sentence by itself. Here stand the turns that only make sense beside an
-event already known: "push it back a week", "make it Friday", "no, it was in Boston", “往后推一天”,
-“不是周三，是周四”. They are looked for only where `extract` found no change, and they count only when
-an event they may be about is on the desk.
+event already known: "could you push it to Friday?", "make it Friday", “那就周五吧”, “不是杭州，是上海”.
+They are looked for only where `extract` found no change, and they count only when an event they may
+be about is on the desk.
 """
 
 # ruff: noqa: E501 - a rule reads best on one line
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, tzinfo
 
 from device.language import (
@@ -27,9 +27,10 @@ from device.language import (
 )
 from device.language.entities import find_place
 from device.language.modality import is_supposed
+from device.memory.people import USER
 from device.memory.records import Turn
 
-__all__ = ["CHANGES", "Amendment", "amend"]
+__all__ = ["CHANGES", "amend", "reminds"]
 
 CHANGES = frozenset({DraftKind.CANCEL, DraftKind.MOVE, DraftKind.CORRECT, DraftKind.DONE})
 MAX_CHARACTERS = 90
@@ -46,31 +47,9 @@ _ASKED_ZH = re.compile(
     r"^(?:请|麻烦|能不能|可不可以|可以|能)?(?:你|您)?(?:帮我|替我|给我)?(?:能不能|可不可以|可以|能)?(?=把|将|取消|改|推|挪|延|提前)"
 )
 _ASKS = re.compile(r"(?:[?？]+|(?:可以|行|好)?(?:吗|么|呢|不)[?？。]*)\s*$")
-_NUMBERS = {
-    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "half": 0.5, "another": 1,
-    "一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "半": 0.5,
-}  # fmt: skip
-_UNITS = {
-    "minute": 60.0, "min": 60.0, "hour": 3600.0, "day": DAY_SECONDS, "week": 7 * DAY_SECONDS,
-    "分钟": 60.0, "小时": 3600.0, "钟头": 3600.0, "天": DAY_SECONDS, "日": DAY_SECONDS, "周": 7 * DAY_SECONDS,
-    "星期": 7 * DAY_SECONDS, "礼拜": 7 * DAY_SECONDS,
-}  # fmt: skip
-_N_EN = r"(?P<n>\d+|a|an|one|two|three|four|five|six|half an?|another)\s+(?P<unit>minute|min|hour|day|week)s?"
-_SHIFT_EN = re.compile(
-    rf"\b(?P<verb>postpone|push|delay|move|put|shift|bring|slide|pull)(?:ed|d)?\b(?P<what>[^.;?]*?)\s*\b(?:(?P<way>back|off|out|forward|up|ahead)\s+)?(?P<by>by\s+)?{_N_EN}\s*(?P<way2>later|earlier|back|forward|sooner)?",
-    re.IGNORECASE,
-)
-_LATER_EN = re.compile(
-    rf"^(?:make|let'?s (?:make|do)) (?P<what>it|that)\s+{_N_EN}\s+(?P<way2>later|earlier|sooner)",
-    re.IGNORECASE,
-)
-_N_ZH = r"(?P<n>\d+|[一两二三四五六七半])(?:个)?(?P<unit>分钟|小时|钟头|天|日|周|星期|礼拜)"
-_SHIFT_ZH = re.compile(
-    rf"(?P<what>^.*?)(?P<way>往后[推延挪]|推迟|延后|延期|顺延|延迟|往前[提挪]|提前|提早|晚|早|推|延)(?:了)?{_N_ZH}(?!前|后|内)"
-)
-_NO_SHIFT = re.compile(r"提醒|喊我|叫我|闹钟|\bremind|\balarm\b|\bago\b", re.IGNORECASE)
+_REMINDS = re.compile(r"提醒|喊我|叫我|闹钟|\bremind|\balarm\b|\bago\b", re.IGNORECASE)
 """Beside these an amount of time says when to be reminded, or when something was."""
-_EARLIER = re.compile(r"forward|\bup\b|ahead|earlier|sooner|前|早", re.IGNORECASE)
+
 _INSTEAD = re.compile(
     r"^\s*(?:ok(?:ay)?,?\s+|actually,?\s+|hmm,?\s+|right,?\s+)?(?:let'?s (?:do|make it|go with|say|move (?:it|that) to)|make (?:it|that)|(?:it|that)'?s (?:now|been moved to)|how about|better)\b|\binstead\W*$|\b(?:is|are) now (?:on|at|for|this|next)\b"
     r"|^(?:那就|那|就|还是|要不)?(?:定在|定到|约在|放在|换成|改)(?!变|进|善)|^(?:还是|那就|就)[^，。]{1,12}吧?$",
@@ -87,6 +66,7 @@ _WRONG = re.compile(
     r"(?:i mean(?:t)?\s+|(?:it|that)(?:'s| is| was| should be| will be)\s+)?(?:actually\s+)?(?P<en>[^,.;!]{2,50})|^i meant? (?P<meant>[^,.;!]{2,50})",
     re.IGNORECASE,
 )
+_TAKEN_BACK = re.compile(r"(?:不是|而非|\bnot(?: on| at| the)?|\binstead of)\s*$", re.IGNORECASE)
 _PLACE_EN = re.compile(r"[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2}")
 _DROPPED = re.compile(
     r"\b(?:never ?mind|forget|skip|drop|ditch)(?: about)?\s+(?P<what>(?!out\b|off\b|by\b|to\b|what\b|how\b|when\b|that i\b)[^,.;!?]{3,40})",
@@ -106,53 +86,37 @@ _DONE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Amendment:
-    """A change found beside what is known: the draft, and by how many seconds it shifts an event
-    when it names no new time."""
-
-    draft: Draft
-    shift: float = 0.0
-
-
-def amend(turn: Turn, drafts: Sequence[Draft], tz: tzinfo) -> Amendment | None:
+def amend(turn: Turn, drafts: Sequence[Draft], tz: tzinfo) -> Draft | None:
     """The change a short turn makes to something said before; None when it makes none, or when
     one of `drafts` already is one."""
     text = turn.text.strip()
-    if len(text) > MAX_CHARACTERS or any(draft.kind in CHANGES for draft in drafts):
+    if len(text) > MAX_CHARACTERS or any(_says_what(draft) for draft in drafts):
         return None
     if is_supposed(text) or not worth_remembering(text, turn.speaker, turn.kind):
         return None
-    base = Draft(DraftKind.MOVE, text, "user" if is_user(turn.speaker) else turn.speaker)
+    base = Draft(DraftKind.MOVE, text, USER if is_user(turn.speaker) else turn.speaker)
     reference = datetime.fromtimestamp(turn.at, tz)
     return (
-        _shifted(base)
-        or _asked(turn, tz)
+        _asked(turn, tz)
         or _rescheduled(base, reference)
         or _corrected(base, reference)
         or _ended(base, reference)
+        or _dated(drafts, reference)
     )
 
 
-def _shifted(base: Draft) -> Amendment | None:
-    """ "Push the dentist back a week", “会议推迟两天”."""
-    for pattern in (_SHIFT_EN, _LATER_EN, _SHIFT_ZH):
-        match = pattern.search(base.text)
-        if match is None:
-            continue
-        found = match.groupdict()
-        way = " ".join(filter(None, (found.get("way"), found.get("way2"), found.get("by"))))
-        if not way or _NO_SHIFT.search(base.text):
-            return None
-        digits = found["n"].split()[0].lower()
-        amount = float(digits) if digits.isdigit() else _NUMBERS[digits]
-        seconds = amount * _UNITS[found["unit"].lower()]
-        shift = -seconds if _EARLIER.search(way) else seconds
-        return Amendment(replace(base, planned=True, target=found["what"].strip(" 把将")), shift)
-    return None
+def reminds(text: str) -> bool:
+    """Whether an amount of time in `text` says when to be reminded rather than what to put off."""
+    return bool(_REMINDS.search(text))
 
 
-def _asked(turn: Turn, tz: tzinfo) -> Amendment | None:
+def _says_what(draft: Draft) -> bool:
+    """It is a change, and one that says what changes; a bare correction may be read better here."""
+    corrected = draft.starts is not None or draft.kind is not DraftKind.CORRECT
+    return draft.kind in CHANGES and corrected
+
+
+def _asked(turn: Turn, tz: tzinfo) -> Draft | None:
     """A change asked for politely: "could you move it to Friday?" means "move it to Friday"."""
     plain = _ASKED_ZH.sub("", _ASKED_EN.sub("", turn.text))
     if plain == turn.text:
@@ -162,10 +126,10 @@ def _asked(turn: Turn, tz: tzinfo) -> Amendment | None:
         return None
     said = extract(plain, turn.speaker, turn.at, tz, turn.kind)
     changes = [draft for draft in said if draft.kind in CHANGES]
-    return Amendment(changes[0]) if changes else amend(replace(turn, text=plain), said, tz)
+    return changes[0] if changes else amend(replace(turn, text=plain), said, tz)
 
 
-def _rescheduled(base: Draft, reference: datetime) -> Amendment | None:
+def _rescheduled(base: Draft, reference: datetime) -> Draft | None:
     """ "Let's do Friday instead", “那就周五吧”."""
     if _INSTEAD.search(base.text) is None:
         return None
@@ -175,10 +139,10 @@ def _rescheduled(base: Draft, reference: datetime) -> Amendment | None:
     target = _without(_INSTEAD.sub(" ", base.text), times)
     if len(content_tokens(target)) > MAX_TARGET_WORDS:
         return None
-    return Amendment(_at(replace(base, planned=True, target=target), times[0]))
+    return _at(replace(base, planned=True, target=target), times[0])
 
 
-def _corrected(base: Draft, reference: datetime) -> Amendment | None:
+def _corrected(base: Draft, reference: datetime) -> Draft | None:
     """ "Not Wednesday, Thursday", "no, it was in Boston", “不是杭州，是上海”."""
     base = replace(base, kind=DraftKind.CORRECT)
     match = _NOT_BUT.search(base.text)
@@ -186,31 +150,42 @@ def _corrected(base: Draft, reference: datetime) -> Amendment | None:
         wrong, right = match["a"] or match["c"], match["b"] or match["d"]
         times = _times(right, reference)
         if times:
-            return Amendment(_at(base, times[0]))
+            return _at(base, times[0])
         named = match["b"] or _PLACE_EN.fullmatch(right.strip())
-        return Amendment(replace(base, target=wrong, place=right.strip())) if named else None
+        return replace(base, target=wrong, place=right.strip()) if named else None
     match = _WRONG.search(base.text)
     if match is None:
         return None
     right = next(filter(None, match.groupdict().values())).strip()
     times = _times(right, reference)
     if times:
-        return None if content_tokens(_without(right, times)) else Amendment(_at(base, times[0]))
+        return None if content_tokens(_without(right, times)) else _at(base, times[0])
     place = find_place(right) or (right if match["zh"] else "")
     alone = place and not content_tokens(right.replace(place, " "))
-    return Amendment(replace(base, place=place)) if alone else None
+    return replace(base, place=place) if alone else None
 
 
-def _ended(base: Draft, reference: datetime) -> Amendment | None:
+def _ended(base: Draft, reference: datetime) -> Draft | None:
     """ "Never mind the dentist", “牙医不看了”, “体检做完了”."""
     dropped = _DROPPED.search(base.text)
     if dropped is not None and content_tokens(dropped["what"]):
-        return Amendment(replace(base, kind=DraftKind.CANCEL, target=dropped["what"]))
+        return replace(base, kind=DraftKind.CANCEL, target=dropped["what"])
     for kind, pattern in ((DraftKind.CANCEL, _CANCEL), (DraftKind.DONE, _DONE)):
         if pattern.search(base.text):
             times = _times(base.text, reference)
             ended = replace(base, kind=kind, target=_without(base.text, times))
-            return Amendment(_at(ended, times[0]) if times else ended)
+            return _at(ended, times[0]) if times else ended
+    return None
+
+
+def _dated(drafts: Sequence[Draft], reference: datetime) -> Draft | None:
+    """A correction that was left without its new time: the first one it does not take back."""
+    for draft in drafts:
+        if draft.kind is DraftKind.CORRECT:
+            times = _times(draft.text, reference)
+            right = [t for t in times if not _TAKEN_BACK.search(draft.text[: t.position])]
+            if right:
+                return _at(replace(draft, target=_without(draft.text, times)), right[0])
     return None
 
 

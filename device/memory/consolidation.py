@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 
 from device.language import Draft, DraftKind, content_tokens, extract
-from device.memory.amendments import amend
+from device.memory.amendments import CHANGES, amend, reminds
 from device.memory.changes import Change
 from device.memory.coding import item_id
 from device.memory.confidence import CERTAIN, OWNER_SOURCE, preference_confidence
@@ -56,12 +56,10 @@ class Consolidator:
 
     def _take_in(self, turn: Turn, tz: tzinfo) -> None:
         drafts = extract(turn.text, turn.speaker, turn.at, tz, turn.kind)
-        amendment = amend(turn, drafts, tz)
-        if amendment is not None:
-            step = _Step(self._desk, turn, len(drafts), amendment.draft, tz, amendment.shift)
-            if step.change():
-                # The same words are no event of their own any more.
-                drafts = [draft for draft in drafts if draft.kind is not DraftKind.EVENT]
+        amended = amend(turn, drafts, tz)
+        if amended is not None and _Step(self._desk, turn, len(drafts), amended, tz).change():
+            # The same words are no event of their own any more.
+            drafts = [d for d in drafts if d.kind is not DraftKind.EVENT and d.kind not in CHANGES]
         for slot, draft in enumerate(drafts):
             _Step(self._desk, turn, slot, draft, tz).run()
 
@@ -69,16 +67,13 @@ class Consolidator:
 class _Step:
     """One draft of one turn, put where it belongs."""
 
-    def __init__(
-        self, desk: Desk, turn: Turn, slot: int, draft: Draft, tz: tzinfo, shift: float = 0.0
-    ) -> None:
+    def __init__(self, desk: Desk, turn: Turn, slot: int, draft: Draft, tz: tzinfo) -> None:
         self._desk = desk
         self._turn = turn
         self._draft = draft
         self._tz = tz
         self._number = turn.sequence * SLOTS + slot
         self._note = self._number + NOTE_SLOT
-        self._shift = shift
 
     def change(self) -> bool:
         """Change the event the draft is about; whether there is one."""
@@ -146,8 +141,9 @@ class _Step:
         return event_meant(self._desk, EventChange(self._draft, self._turn.at, self._tz))
 
     def _move(self, transition: Transition) -> bool:
-        event = self._meant()
-        if event is None or (self._shift and event.starts is None):
+        shift = self._draft.shift
+        event = None if shift and reminds(self._draft.text) else self._meant()
+        if event is None or (shift and event.starts is None):
             return False
         starts, ends, words = self._new_time(event)
         moved = replace(
@@ -167,7 +163,7 @@ class _Step:
 
     def _new_time(self, event: Item) -> tuple[float | None, float | None, str]:
         if self._draft.starts is None:
-            return shifted(event, self._shift, self._tz)
+            return shifted(event, self._draft.shift, self._tz)
         return new_time(event, self._draft, self._turn.at, self._tz)
 
     # -- preferences and attributes

@@ -26,10 +26,10 @@ class ForgettingPolicy:
     """Thresholds on retention (0 … 1) and the decay a day."""
 
     base_decay: float = 0.98
-    archive_below: float = 0.01
-    """An unread, unemotional memory falls below it after about six weeks."""
-    delete_below: float = 0.001
-    """… and below this after about sixteen weeks."""
+    archive_below: float = 0.02
+    """An unread, unemotional memory falls below it after about four weeks."""
+    delete_below: float = 0.0003
+    """… and below this after about twenty-two weeks."""
 
 
 class Fate(StrEnum):

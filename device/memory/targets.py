@@ -42,6 +42,14 @@ _POINTS_BACK = re.compile(
     r"那个|这个|那[趟次场顿件]|它|这事|那事|\b(?:it|that|this|that one|the event|the plan)\b",
     re.IGNORECASE,
 )
+_AMOUNT = re.compile(
+    r"(?:往[前后])?[推延挪晚早提]?(?:迟|后|期|前)?[一两二三四五六七八九十半几\d]+个?半?"
+    r"(?:分钟|小时|钟头|天|周|星期|礼拜|月)"
+    r"|\b(?:by )?(?:\d+|an?|one|two|three|four|five|six|half an?|a (?:few|couple of)) "
+    r"(?:minute|hour|day|week|fortnight|month)s?\b",
+    re.IGNORECASE,
+)
+"""By how much an event is put off: no word of what it is."""
 _KINDS = tuple(
     (re.compile(word, re.IGNORECASE), re.compile(event, re.IGNORECASE))
     for word, event in (
@@ -198,6 +206,10 @@ def _days_named(change: EventChange) -> tuple[list[float], str]:
     reference = datetime.fromtimestamp(change.at, change.zone)
     times = [t for t in find_times(draft.text, reference) if t.grain not in VAGUE_GRAINS]
     words = draft.target
+    if draft.kind is DraftKind.CORRECT and draft.place and draft.place != draft.target:
+        words = words.replace(draft.place, " ")
+    if draft.shift:
+        words = _AMOUNT.sub(" ", words)
     for time in times:
         words = words.replace(time.text, " ")
     moved = draft.kind in (DraftKind.MOVE, DraftKind.CORRECT)

@@ -5,6 +5,7 @@ matching.py   everything that holds certain words
 erasing.py    what a forgetting would take, and the forgetting in every layer
 keeping.py    plain copies out of the memory, and back into it
 exploring.py  what a new phone would still like to know
+spending.py   what privacy has cost, charge by charge
 """
 
 from device.owner.erasing import Doomed, Eraser, ForgetPlan, Forgotten
@@ -12,6 +13,7 @@ from device.owner.exploring import UNKNOWN, question_for, still_unknown
 from device.owner.keeping import Copied, Keeper, TakenBack
 from device.owner.records import UnknownMemory
 from device.owner.seeing import Reason, Seer, Shown, Why
+from device.owner.spending import Spent, spending
 
 __all__ = [
     "UNKNOWN",
@@ -24,9 +26,11 @@ __all__ = [
     "Reason",
     "Seer",
     "Shown",
+    "Spent",
     "TakenBack",
     "UnknownMemory",
     "Why",
     "question_for",
+    "spending",
     "still_unknown",
 ]

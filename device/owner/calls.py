@@ -14,10 +14,12 @@ from device.owner.exploring import still_unknown
 from device.owner.keeping import Copied, Keeper, TakenBack
 from device.owner.records import Layers
 from device.owner.seeing import Seer, Shown, Why
+from device.owner.spending import Spent, spending
 from device.recall import Recaller
 from device.settings import Settings
 from device.sync.outbox import Outbox
 from device.sync.usage import Usage
+from privacy import Ledger
 
 __all__ = ["OwnerCalls"]
 
@@ -33,6 +35,7 @@ class OwnerCalls:
     examples: ExampleStore
     outbox: Outbox
     usage: Usage
+    ledger: Ledger
     _clock: Clock
     _busy: asyncio.Lock
     _layers: Layers
@@ -93,6 +96,10 @@ class OwnerCalls:
             return ()
         preferences = await self.items(ItemKind.PREFERENCE)
         return still_unknown([value.key for value in await self.values()], preferences)
+
+    async def spending(self) -> list[Spent]:
+        """What privacy has cost, charge by charge, oldest first."""
+        return spending(self.ledger)
 
     # --- erasing ---
 

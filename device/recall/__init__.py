@@ -2,7 +2,12 @@
 
 router.py       rules, then the model: a weight a layer
 recall.py       the whole recall of one query, answered with provenance
+rules.py        the router's coarse stage
 evaluation.py   relevance, sufficiency, conflict: is a clarifying retrieval needed
+relevance.py    the cross-scorer: one memory read beside one query
+clarifying.py   the clarifying retrievals, bounded
+focus.py        what a query is about, without its asking words
+origin.py       where a memory comes from, in words
 layers.py       each layer's index, kept abreast of its memory actor
 index.py        one layer's ranking (lexical.py, vectors.py, columns.py), in RAM only
 probes.py       labelled probes, tried before a release is adopted
@@ -14,4 +19,14 @@ from device.recall.probes import Score, probe
 from device.recall.recall import Recaller
 from device.recall.router import Route, Router
 
-__all__ = ["Judge", "Recaller", "Route", "Router", "Score", "fold", "judge_with", "origin_line", "probe"]
+__all__ = [
+    "Judge",
+    "Recaller",
+    "Route",
+    "Router",
+    "Score",
+    "fold",
+    "judge_with",
+    "origin_line",
+    "probe",
+]

@@ -10,14 +10,14 @@ from device.language.words import HAN, STOP_CHARACTERS
 __all__ = ["terms"]
 
 _IRREGULAR = """
-go went gone, buy bought, make made, take took taken, get got gotten, give gave given, see saw
-seen, eat ate eaten, run ran, meet met, tell told, say said, think thought, feel felt, find found,
-leave left, lose lost, win won, write wrote written, begin began begun, bring brought, build
-built, catch caught, choose chose chosen, come came, draw drew drawn, drink drank drunk, drive
-drove driven, fall fell fallen, fly flew flown, forget forgot forgotten, grow grew grown, hear
-heard, hold held, keep kept, know knew known, learn learnt, lead led, lend lent, pay paid, ride
-rode ridden, ring rang rung, sell sold, send sent, shoot shot, show shown, sing sang sung, sit
-sat, sleep slept, speak spoke spoken, spend spent, stand stood, steal stole stolen, swim swam
+go goes went gone, buy bought, make made, take took taken, get got gotten, give gave given, see
+saw seen, eat ate eaten, run ran, meet met, tell told, say said, think thought, feel felt, find
+found, leave left, lose lost, win won, write wrote written, begin began begun, bring brought,
+build built, catch caught, choose chose chosen, come came, draw drew drawn, drink drank drunk,
+drive drove driven, fall fell fallen, fly flew flown, forget forgot forgotten, grow grew grown,
+hear heard, hold held, keep kept, know knew known, learn learnt, lead led, lend lent, pay paid,
+ride rode ridden, ring rang rung, sell sold, send sent, shoot shot, show shown, sing sang sung,
+sit sat, sleep slept, speak spoke spoken, spend spent, stand stood, steal stole stolen, swim swam
 swum, teach taught, understand understood, wake woke woken, wear wore worn, break broke broken,
 become became, child children kid kids, man men, woman women, person people, wife wives, foot
 feet, tooth teeth, mouse mice, life lives, photo photos photograph picture pic, mom mother mum,

@@ -8,7 +8,7 @@ from math import log1p
 
 from device.memory.records import Hit, Item, Layer, Turn
 
-__all__ = ["Candidate", "from_hit", "from_item", "from_turn", "merge", "ranked"]
+__all__ = ["Candidate", "from_hit", "from_item", "from_turn", "merge", "ranked", "used"]
 
 USED, USED_MOST = 0.05, 0.2
 """Extra share for every e-fold of the times that an item helped an answer, and the most of it."""
@@ -39,7 +39,6 @@ def from_turn(turn: Turn, score: float, relevance: float) -> Candidate:
 
 def from_item(item: Item, score: float, relevance: float) -> Candidate:
     """A structured item as a candidate, with the turns it was drawn from."""
-    score *= 1.0 + min(USED * log1p(item.accesses), USED_MOST)
     hit = Hit(item.id, Layer.STRUCTURED, item.text, item.updated, score, item.turns)
     return Candidate(hit, relevance, item=item)
 
@@ -71,6 +70,11 @@ def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda c: (-c.hit.score, -c.hit.at, c.hit.id))
 
 
+def used(item: Item | None) -> float:
+    """Factor for having helped before (002, feedback); 1 for what is no item."""
+    return 1.0 if item is None else 1.0 + min(USED * log1p(item.accesses), USED_MOST)
+
+
 def _repeated_turns(candidate: Candidate, found: dict[str, Candidate]) -> list[str]:
     """Found turns whose words an item carries nearly whole."""
     if candidate.item is None:
@@ -84,6 +88,6 @@ def _repeated_turns(candidate: Candidate, found: dict[str, Candidate]) -> list[s
 
 def _raised(candidate: Candidate, other: Candidate) -> Candidate:
     """The candidate with the better of both scores and relevances."""
-    score = max(candidate.hit.score, other.hit.score)
+    score = max(candidate.hit.score, other.hit.score * used(candidate.item))
     relevance = max(candidate.relevance, other.relevance)
     return replace(candidate, hit=replace(candidate.hit, score=score), relevance=relevance)

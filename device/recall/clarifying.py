@@ -9,10 +9,11 @@ reworded    the query together with the best hit's words
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from device.memory.records import Item
 from device.recall.candidates import Candidate, from_turn, merge
 from device.recall.evaluation import USEFUL, Assessment, assess, carries
 from device.recall.layers import RawLayer, Seek
@@ -22,6 +23,7 @@ __all__ = ["DEPTH", "Clarifier", "Found"]
 
 DEPTH = 2.0
 """Each layer is asked for this many times the hits wanted: reading them changes their order."""
+Claims = Callable[[Candidate], Sequence[Item]]
 Read = Callable[[Question, list[Candidate]], list[Candidate]]
 CLARIFYING_WORDS = 12
 """Words of the best hit that a reworded query takes along."""
@@ -49,9 +51,11 @@ class Found:
 class Clarifier:
     """Goes on looking until it is enough, nothing new can be asked, or the rounds are used up."""
 
-    def __init__(self, raw: RawLayer, rounds: int, read: Read) -> None:
-        """`rounds` bounds the looks after the first; `read` reads candidates beside the query."""
+    def __init__(self, raw: RawLayer, rounds: int, read: Read, claims: Claims) -> None:
+        """`rounds` bounds the looks after the first; `read` reads candidates beside the query;
+        `claims` tells which items a candidate stands for."""
         self._raw = raw
+        self._claims = claims
         self._rounds = rounds
         self._read = read
 
@@ -62,7 +66,7 @@ class Clarifier:
 
         `first` is best first; `k` hits are wanted.
         """
-        found = Found(first, assess(question, first), 1)
+        found = Found(first, assess(question, first, self._claims), 1)
         ways = [self._around, self._reworded] if raw_searched else [self._everywhere, self._around]
         for way in ways[: self._rounds]:
             if not _worth(found.assessment, raw_searched=raw_searched):
@@ -70,7 +74,8 @@ class Clarifier:
             more = await way(question, seek, found, ceil(k * DEPTH))
             raw_searched = True
             candidates = merge([*found.candidates, *more])
-            found = Found(candidates, assess(question, candidates), found.rounds + 1)
+            assessment = assess(question, candidates, self._claims)
+            found = Found(candidates, assessment, found.rounds + 1)
         return found
 
     async def _everywhere(

@@ -8,11 +8,11 @@ two hits contradict each other. Any of the three leads to a clarifying retrieval
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from device.language import content_tokens
 from device.memory.records import EventState, Item, ItemKind
-from device.recall.candidates import Candidate, ranked
+from device.recall.candidates import Candidate, ranked, used
 from device.recall.relevance import CARRIERS, Question, cross_score
 
 __all__ = ["VALUE_PREFIX", "Assessment", "assess", "carries", "conflicting", "judged", "tells"]
@@ -52,20 +52,33 @@ class Assessment:
         return self.useful and not (self.thin or self.missing or self.conflicts)
 
 
+def _items_of(candidate: Candidate) -> Sequence[Item]:
+    return () if candidate.item is None else (candidate.item,)
+
+
 def judged(question: Question, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates read side by side with the query, best first."""
     return ranked(_read(question, candidate) for candidate in candidates)
 
 
-def assess(question: Question, candidates: Sequence[Candidate]) -> Assessment:
-    """Judge the best few candidates (best first) against the query."""
+def assess(
+    question: Question,
+    candidates: Sequence[Candidate],
+    claims: Callable[[Candidate], Sequence[Item]] = _items_of,
+) -> Assessment:
+    """Judge the best few candidates (best first) against the query.
+
+    `claims` tells the items that a candidate stands for: itself, or what its turn tells.
+    """
     relevant = [c for c in candidates[:JUDGED] if c.relevance >= USEFUL]
     missing = tuple(
         aspect
         for aspect in question.needs
         if not any(carries(candidate, aspect, question) for candidate in relevant)
     )
-    items = [c.item for c in relevant if c.item is not None]
+    # A turn is read for its claims only when a time is asked for: that is what claims disagree on.
+    telling = [c for c in relevant if c.item is not None or "time" in question.needs]
+    items = [item for candidate in telling for item in claims(candidate)]
     complete = any(_is_value(c) or c.relevance >= COMPLETE for c in relevant)
     thin = len(relevant) < LEANED_ON and not complete
     return Assessment(bool(relevant), missing, conflicting(items), thin)
@@ -97,7 +110,8 @@ def conflicting(items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
     for index, first in enumerate(standing):
         for second in standing[index + 1 :]:
             clash = _CONTRADICTS.get(first.kind)
-            if clash is not None and first.kind is second.kind and clash(first, second):
+            apart = first.kind is second.kind and first.id != second.id
+            if clash is not None and apart and clash(first, second):
                 newer, older = sorted((first, second), key=lambda i: (-i.updated, i.id))
                 pairs.append((newer.id, older.id))
     return tuple(pairs)
@@ -112,7 +126,7 @@ def _read(question: Question, candidate: Candidate) -> Candidate:
         speaker = item.subject if item.kind is not ItemKind.CHANGE else ""
     hit = candidate.hit
     factor = cross_score(question, hit.text, speaker, _known(candidate))
-    return replace(candidate, hit=replace(hit, score=hit.score * factor))
+    return candidate.scaled(factor * used(item))
 
 
 def _is_value(candidate: Candidate) -> bool:

@@ -19,7 +19,7 @@ from device.recall.parts import Part
 from device.recall.vectors import Source, VectorIndex
 from protocol.models.embedding import embed, embed_many
 
-__all__ = ["EPISODE_GAP_SECONDS", "Entry", "LayerIndex", "Match", "Ranking"]
+__all__ = ["EPISODE_GAP_SECONDS", "Entry", "LayerIndex", "Match", "Ranking", "Similar"]
 
 LENDERS = 2_048
 """Best matches that lend to their surroundings: bounds the cost of a word that everybody says."""
@@ -35,6 +35,8 @@ GONE = -1
 TOMBSTONES = 0.2
 """Share of such slots from which `tidy` closes them up (002)."""
 Slots = NDArray[np.intp]
+Similar = Sequence[tuple[int, float]]
+"""Numbers of memories and their cosines with the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Ranking:
     """Weight of the best vector match against the best word match, where words find little."""
     vector_below: float = 0.15
     """Best coverage under which words are said to find little."""
+    dense: float = 0.5
+    """Weight of the best match of a chosen embedder against the best word match."""
 
 
 class LayerIndex:
@@ -206,8 +210,12 @@ class LayerIndex:
         *,
         spans: Sequence[tuple[float, float]] = (),
         ask_past: bool = False,
+        similar: Similar = (),
     ) -> list[Match]:
-        """The best `k` memories, best first, ties by age (older first)."""
+        """The best `k` memories, best first, ties by age (older first).
+
+        `similar`: what a chosen embedder finds near the query, instead of the built-in one.
+        """
         if not len(self):
             return []
         words = self._lexical.score(query)
@@ -215,7 +223,9 @@ class LayerIndex:
         known = float(words.coverage.max(initial=0.0))
         scores = words.bm25 * np.float32(known / best) if best > 0 else words.bm25.copy()
         slots = self._lift(scores)
-        if known < self._ranking.vector_below:
+        if similar:
+            slots = self._add_given(scores, similar)
+        elif known < self._ranking.vector_below:
             slots = self._add_similar(query, scores, slots)
         if self._removed:
             slots = slots[self._numbers.view[slots] != GONE]
@@ -298,6 +308,16 @@ class LayerIndex:
         peak = float(similar[0])
         scale = float(scores.max(initial=0.0)) or peak
         scores[near] += np.float32(self._ranking.vector * scale / peak) * similar
+        return np.flatnonzero(scores)
+
+    def _add_given(self, scores: NDArray[np.float32], similar: Similar) -> Slots:
+        """A chosen embedder speaks in every query: unlike the built-in one it knows meanings."""
+        cosines = {number: cosine for number, cosine in similar if cosine > 0}
+        slots = np.flatnonzero(np.isin(self._numbers.view, list(cosines)))
+        if len(slots):
+            near = np.array([cosines[n] for n in self._numbers.view[slots].tolist()], np.float32)
+            scale = float(scores.max(initial=0.0)) or 1.0
+            scores[slots] += np.float32(self._ranking.dense * scale) * near / near.max()
         return np.flatnonzero(scores)
 
     def _episode_of(self, entry: Entry) -> int:

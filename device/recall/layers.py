@@ -24,6 +24,7 @@ from device.memory.confidence import VOLUNTEERED
 from device.memory.records import AGENT_KINDS, EventState, Item, ItemKind, Turn
 from device.recall.analysis import terms
 from device.recall.candidates import Candidate, from_item, from_turn
+from device.recall.dense import DenseIndex
 from device.recall.focus import focus
 from device.recall.index import EPISODE_GAP_SECONDS, Entry, LayerIndex, Match, Ranking
 from device.recall.relevance import only_asks
@@ -32,6 +33,8 @@ from protocol.models import EMBEDDING, lexicon
 
 __all__ = ["RawLayer", "Seek", "StructuredLayer"]
 
+NEAR = 100
+"""Turns near the query that a chosen embedder names."""
 RESIDENT = 32_768
 """Sealed memories up to which their vectors stay in RAM: 3 MB."""
 CATCH_UP = 512
@@ -77,8 +80,15 @@ class Seek:
 class RawLayer:
     """Ranks turns, with their speaker and conversation as context."""
 
-    def __init__(self, actor: ActorRef, shards: IndexShards | None = None) -> None:
-        """`shards`: where the index is sealed to and read back from; None: it is built anew."""
+    def __init__(
+        self,
+        actor: ActorRef,
+        shards: IndexShards | None = None,
+        dense: DenseIndex | None = None,
+    ) -> None:
+        """`shards`: where the index is sealed to and read back from; None: it is built anew.
+        `dense`: vectors of a chosen embedder."""
+        self._dense = dense
         self._actor = actor
         self._shards = shards
         self._restored = shards is None
@@ -94,7 +104,8 @@ class RawLayer:
     async def search(self, seek: Seek, k: int) -> list[Candidate]:
         """The best `k` turns, best first."""
         await self.catch_up()
-        found = self._index.search(seek.text, k, spans=seek.spans)
+        similar = await self._dense.near(seek.text, NEAR) if self._dense is not None else ()
+        found = self._index.search(seek.text, k, spans=seek.spans, similar=similar)
         turns = await self._actor.ask(TurnsByIds([f"{RAW_PREFIX}{m.number}" for m in found]))
         by_number = {turn.sequence: turn for turn in turns}
         return [
@@ -140,6 +151,8 @@ class RawLayer:
         """Drop these turns from the index, sealed or not; returns how many were there."""
         self._restore()
         numbers = _numbers(ids, RAW_PREFIX)
+        if self._dense is not None:
+            self._dense.forget(numbers)
         gone = self._index.remove(numbers)
         if self._shards is not None:
             # Sealed or not, slots close up together: a shard is a run of the index's slots.
@@ -202,6 +215,7 @@ class StructuredLayer:
             terms, dimension=EMBEDDING, ranking=replace(Ranking(), neighbours=(), episode=0.0)
         )
         self._changes = ChangeMap()
+        self._through = -1
         self._revision = 0
         self._lock = asyncio.Lock()
 
@@ -214,6 +228,10 @@ class StructuredLayer:
         found = self._index.search(seek.text, k, spans=seek.spans, ask_past=seek.past)
         items = await self._actor.ask(ItemsByIds([f"{ITEM_PREFIX}{m.number}" for m in found]))
         return _pair(found, [item for item in items if _offered(item, seek)])
+
+    def covers(self, turn: str) -> bool:
+        """Whether this turn was consolidated, so that items speak for it."""
+        return int(turn.removeprefix(RAW_PREFIX)) <= self._through
 
     def outdated(self, turn: str) -> bool:
         """Whether what this turn says was cancelled, moved, corrected or replaced since."""
@@ -228,8 +246,9 @@ class StructuredLayer:
     async def catch_up(self) -> None:
         """Take in every change since the revision reached last."""
         async with self._lock:
-            newest = (await self._actor.ask(StructuredStats())).revision
-            while self._revision < newest:
+            stats = await self._actor.ask(StructuredStats())
+            self._through = stats.through
+            while self._revision < stats.revision:
                 items, gone, reached = await self._actor.ask(ItemsAfter(self._revision, CATCH_UP))
                 self.forget([*gone, *(item.id for item in items)])
                 self._changes.put(items)

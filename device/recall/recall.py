@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from math import ceil
@@ -12,9 +12,11 @@ from math import ceil
 from device.actors import ActorRef, Clock
 from device.language import Prefer, find_times
 from device.memory import Lookup, TurnsByIds
-from device.memory.records import Answer, Hit, Layer, Turn
+from device.memory.records import Answer, Hit, Item, Layer, Turn
 from device.recall.candidates import Candidate, from_hit, from_item, merge
+from device.recall.claims import claims_of
 from device.recall.clarifying import DEPTH, Clarifier
+from device.recall.dense import DenseIndex
 from device.recall.evaluation import judged, tells
 from device.recall.folding import Judge, fold, judge_with
 from device.recall.layers import RawLayer, Seek, StructuredLayer
@@ -51,15 +53,18 @@ class Recaller:
         zone: tzinfo = UTC,
         clarifying_rounds: int = CLARIFYING_ROUNDS,
         shards: IndexShards | None = None,
+        dense: DenseIndex | None = None,
     ) -> None:
         """`zone` is where "tomorrow" is meant; the providers give the router and the judge of
         duplicates in use now; `clarifying_rounds` bounds the looks after the first (0: none);
-        `shards` is where the raw layer's index is sealed, None: it is built anew each time."""
+        `shards` is where the raw layer's index is sealed, None: it is built anew each time;
+        `dense` holds a chosen embedder's vectors of the turns."""
         self._raw_actor = raw
         self._working = working
-        self._raw = RawLayer(raw, shards)
+        self._raw = RawLayer(raw, shards, dense)
+        self._dense = dense
         self._structured = StructuredLayer(structured)
-        self._clarifier = Clarifier(self._raw, clarifying_rounds, self._read)
+        self._clarifier = Clarifier(self._raw, clarifying_rounds, self._read, self._claims)
         self._router = router_provider
         self._judge = judge_provider
         self._clock = clock
@@ -120,6 +125,10 @@ class Recaller:
         memories were not sealed yet. With `release`, sealed vectors leave RAM."""
         return await self._raw.seal(release=release)
 
+    async def embed_missing(self) -> int:
+        """Let the chosen embedder make the vectors still missing; how many it made."""
+        return await self._dense.fill(self._raw_actor) if self._dense is not None else 0
+
     def _seek(self, query: str, now: float) -> Seek:
         """The query with the times it names. "On 2 May" may be the last one or the next: both are
         meant, for a boost falls on whichever holds memories."""
@@ -139,6 +148,13 @@ class Recaller:
 
     def _read(self, question: Question, candidates: list[Candidate]) -> list[Candidate]:
         return judged(question, [c.scaled(self._validity(c)) for c in candidates])
+
+    def _claims(self, candidate: Candidate) -> Sequence[Item]:
+        """The item itself, or what a turn tells that no dream has taken in yet."""
+        if candidate.item is not None:
+            return (candidate.item,)
+        waits = candidate.hit.layer is Layer.RAW and not self._structured.covers(candidate.hit.id)
+        return claims_of(candidate, self._zone) if waits else ()
 
     def _validity(self, candidate: Candidate) -> float:
         """Words that were taken back since stand below those that hold."""

@@ -7,14 +7,16 @@ leaves its shard at once: the shard is written again without it and the old one 
 key.
 
 A shard is one record of columns and postings, and one of vectors in a log of their own, so that
-reading the vectors reads nothing else. A shard of which one half is missing (the power went), of
-another version or of another embedder is shredded and made again.
+reading the vectors reads nothing else; each log is to have one record a segment, so that a record
+is read alone. The newest record of the first log lists the shards. What it does not list is
+shredded, and without it (the power went) every shard is, to be made again from the raw layer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from typing import Any
 
 import msgpack
 import numpy as np
@@ -29,14 +31,13 @@ SHARD = 4096
 """Memories of one shard: half a megabyte sealed, a third of a second to make again."""
 FORMAT = 1
 """Raised when the columns or the analysis of the texts change."""
-Head = tuple[int, str, int, int, int]
-"""Format, embedder, number of the first and last memory it was made of, memories left in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
     first: int
     last: int
+    """Numbers of the first and last memory it was made of."""
     size: int
     columns: int
     rows: int
@@ -61,41 +62,33 @@ class IndexShards:
     @property
     def through(self) -> int:
         """Highest number that a shard was made of; −1 without any."""
-        return max((held.last for held in self._held), default=-1)
+        return self._held[-1].last if self._held else -1
 
     def load(self) -> Iterator[Part]:
         """Every shard, in order; what is of no use is shredded first."""
-        columns, rows = self._heads(self._columns), self._heads(self._rows)
-        self._held = [
-            _Held(*head[2:], columns[head], rows[head])
-            for head in sorted(columns.keys() & rows.keys(), key=lambda head: head[2])
-            if head[:2] == (FORMAT, self._model)
-        ]
-        _keep_only(self._columns, {held.columns for held in self._held})
-        _keep_only(self._rows, {held.rows for held in self._held})
+        self._held = [_Held(*fields) for fields in self._list()]
+        self._sweep()
         for held in self._held:
             yield self._read(held)
 
     def save(self, part: Part) -> None:
         """Add the next shard."""
         self._held.append(self._write(part, int(part.numbers[0]), int(part.numbers[-1])))
+        self._commit()
 
     def rows(self) -> Iterator[tuple[int, NDArray[np.int8]]]:
-        """The vectors of every shard, in no order, each with its first slot."""
-        starts: dict[int, tuple[int, int]] = {}
+        """The vectors of every shard, in order, each with its first slot."""
         place = 0
         for held in self._held:
-            starts[held.rows] = place, held.size
+            if held.size:
+                rows = np.frombuffer(_payload(self._rows, held.rows), np.int8)
+                yield place, rows.reshape(held.size, -1)
             place += held.size
-        for sequence, payload in self._rows.read():
-            if sequence in starts:
-                start, size = starts[sequence]
-                yield start, np.frombuffer(msgpack.unpackb(payload)[-1], np.int8).reshape(size, -1)
 
     def forget(self, numbers: Collection[int]) -> None:
         """Write every shard that holds one of these memories again, without them."""
         ordered = np.sort(np.fromiter(numbers, np.int64, len(numbers)))
-        doomed: list[_Held] = []
+        changed = False
         for place, held in enumerate(self._held):
             low, high = np.searchsorted(ordered, (held.first, held.last + 1))
             if low == high:
@@ -104,10 +97,9 @@ class IndexShards:
             kept = part.without(ordered[low:high].tolist())
             if len(kept) < len(part):
                 self._held[place] = self._write(kept, held.first, held.last)
-                doomed.append(held)
-        if doomed:
-            self._columns.erase([held.columns for held in doomed])
-            self._rows.erase([held.rows for held in doomed])
+                changed = True
+        if changed:
+            self._commit()
 
     def clear(self) -> None:
         """Shred every shard."""
@@ -117,32 +109,40 @@ class IndexShards:
 
     def _write(self, part: Part, first: int, last: int) -> _Held:
         columns, rows = part.pack()
-        head: Head = (FORMAT, self._model, first, last, len(part))
-        return _Held(
-            *head[2:],
-            self._columns.append(msgpack.packb([*head, columns])),
-            self._rows.append(msgpack.packb([*head, rows])),
-        )
+        return _Held(first, last, len(part), self._columns.append(columns), self._rows.append(rows))
 
     def _read(self, held: _Held) -> Part:
-        return Part.unpack(_body(self._columns, held.columns), _body(self._rows, held.rows))
+        columns = _payload(self._columns, held.columns)
+        return Part.unpack(columns, _payload(self._rows, held.rows))
 
-    def _heads(self, log: SealedLog) -> dict[Head, int]:
-        """The newest record of every shard."""
-        found = {}
-        for sequence, payload in log.read():
-            *head, _ = msgpack.unpackb(payload)
-            found[tuple(head)] = sequence
-        return found
+    def _commit(self) -> None:
+        """List the shards there are now, then shred what the list no longer names."""
+        fields = [astuple(held) for held in self._held]
+        self._columns.append(msgpack.packb([FORMAT, self._model, fields]))
+        self._sweep()
+
+    def _sweep(self) -> None:
+        newest = {self._columns.next_sequence - 1} if self._held else set()
+        _keep_only(self._columns, {held.columns for held in self._held} | newest)
+        _keep_only(self._rows, {held.rows for held in self._held})
+
+    def _list(self) -> list[list[int]]:
+        """What the newest record says, if it is a list of this format and embedder."""
+        newest = self._columns.next_sequence - 1
+        for _, payload in self._columns.read(newest - 1):
+            listed: Any = msgpack.unpackb(payload)
+            if isinstance(listed, list) and listed[:2] == [FORMAT, self._model]:
+                fields: list[list[int]] = listed[2]
+                return fields
+        return []
 
 
-def _body(log: SealedLog, sequence: int) -> bytes:
+def _payload(log: SealedLog, sequence: int) -> bytes:
     _, payload = next(log.read(sequence - 1))
-    body: bytes = msgpack.unpackb(payload)[-1]
-    return body
+    return payload
 
 
 def _keep_only(log: SealedLog, wanted: set[int]) -> None:
-    useless = [sequence for sequence, _ in log.read() if sequence not in wanted]
-    if useless:
-        log.erase(useless)
+    """Shred the rest. Numbers without a record cost nothing."""
+    if len(log) > len(wanted):
+        log.erase([n for n in range(log.next_sequence) if n not in wanted])

@@ -191,6 +191,7 @@ class VectorIndex:
     def lean_on(self, source: Source, slots: int) -> None:
         """Let go of the rows of the first `slots`, which `source` reads whenever a query needs
         them. It must leave out what `keep` dropped since."""
+        slots = min(slots, len(self))
         if slots > self._away:
             mask = np.ones(len(self._rows), np.bool_)
             mask[: slots - self._away] = False

@@ -6,6 +6,7 @@ A pair may share a meaning and no word: "周三 3 点" and "礼拜三下午三�
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Final
 
@@ -57,15 +58,15 @@ _SHORTEST_STEM = 3
 _CACHED_WORDS = 8_192
 
 
-def _longest(words: dict[str, str]) -> dict[str, int]:
-    """First character → length of the longest word that begins with it."""
-    longest: dict[str, int] = {}
+def _lengths(words: Collection[str]) -> dict[str, tuple[int, ...]]:
+    """First character → the lengths of the words that begin with it, longest first."""
+    lengths: dict[str, set[int]] = {}
     for word in words:
-        longest[word[0]] = max(longest.get(word[0], 0), len(word))
-    return longest
+        lengths.setdefault(word[0], set()).add(len(word))
+    return {first: tuple(sorted(found, reverse=True)) for first, found in lengths.items()}
 
 
-_LONGEST = _longest(CHINESE)
+_LENGTHS = _lengths(CHINESE)
 
 
 def concepts(cut: Tokens) -> list[str]:
@@ -102,7 +103,7 @@ def _cut_run(run: str, found: list[str]) -> None:
     """Longest word of the lexicon first, then numerals, then single characters."""
     start = 0
     while start < len(run):
-        for length in range(min(_LONGEST.get(run[start], 0), len(run) - start), 0, -1):
+        for length in _LENGTHS.get(run[start], ()):
             concept = CHINESE.get(run[start : start + length])
             if concept is not None:
                 found.append(concept)
@@ -115,6 +116,8 @@ def _cut_run(run: str, found: list[str]) -> None:
 
 def numeral_at(run: str, start: int) -> tuple[str, int] | None:
     """The Chinese numeral that begins at `start`, as "#3", and where it ends."""
+    if run[start] not in _DIGITS and run[start] not in _UNITS:
+        return None
     numeral = _NUMERAL.match(run, start)
     return (f"#{_value(numeral[0])}", numeral.end()) if numeral else None
 

@@ -59,7 +59,7 @@ _MASK = 2**64 - 1
 
 def embed(text: str) -> NDArray[np.float32]:
     """The text's float32[96], L2 norm 1; all zero when it holds no letter or digit."""
-    return _embedded(text).copy()
+    return embedded_texts(text).copy()
 
 
 def embed_many(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -87,11 +87,13 @@ def _embedded_together(texts: Sequence[str]) -> NDArray[np.float32]:
     sums = np.bincount(places, signs * np.array(values, np.int64), len(texts) * EMBEDDING)
     vectors = sums.reshape(len(texts), EMBEDDING)
     norms = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
-    return (vectors / np.where(norms == 0.0, 1.0, norms)).astype(np.float32)
+    units: NDArray[np.float32] = (vectors / np.where(norms == 0.0, 1.0, norms)).astype(np.float32)
+    return units
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
-def _embedded(text: str) -> NDArray[np.float32]:
+def embedded_texts(text: str) -> NDArray[np.float32]:
+    """As `embed`, the newest answers kept; not to be changed by who gets them."""
     return _embedded_together((text,))[0]
 
 

@@ -6,7 +6,7 @@ value raises FEATURE_VERSION, because weights trained on other features mean not
 
 from __future__ import annotations
 
-from protocol.models.embedding import embed
+from protocol.models.embedding import embed, embedded_texts
 from protocol.models.pairs import PAIR_FEATURE_NAMES, dedup_features
 from protocol.models.queries import QUERY_FEATURE_NAMES, router_features
 from protocol.models.sizes import (
@@ -16,6 +16,7 @@ from protocol.models.sizes import (
     PAIR_FEATURES,
     QUERY_FEATURES,
 )
+from protocol.models.tokens import tokens
 
 __all__ = [
     "EMBEDDING",
@@ -27,5 +28,13 @@ __all__ = [
     "QUERY_FEATURE_NAMES",
     "dedup_features",
     "embed",
+    "forget_texts",
     "router_features",
 ]
+
+
+def forget_texts() -> None:
+    """Let go of texts kept for speed: nothing of a forgotten one may linger, nor more than is
+    needed when memory is short."""
+    tokens.cache_clear()
+    embedded_texts.cache_clear()

@@ -1,7 +1,7 @@
 """Features of two texts for the dedup model: what they share, and what sets them apart.
 
-A cosine alone cannot decide a merge (002 and our own measurements: at cosine ≥ .95 one pair in four
-is wrong), so most of the features are about differences: what only one side says, what stands in
+A cosine cannot decide a merge (002 and our own measurements: at cosine ≥ .95 one pair in four is
+wrong; beside these features it adds nothing), so most of them are about differences: what only one side says, what stands in
 its place on the other side, numbers and times that conflict, negation, opposites, kinds of
 question, word order. Every feature is symmetric: which of two memories came first says nothing, and
 a model need not learn everything twice.
@@ -43,7 +43,6 @@ PAIR_FEATURE_NAMES: tuple[str, ...] = (
     "unit_jaccard",
     "bigram_jaccard",
     "trigram_jaccard",
-    "embedding_cosine",
     "order_similarity",
     "longest_run",
     "common_prefix",
@@ -124,7 +123,7 @@ PAIR_FEATURE_NAMES: tuple[str, ...] = (
 def dedup_features(a: str, b: str) -> NDArray[np.float32]:
     """float32[PAIR_FEATURES] of a pair, in the order of PAIR_FEATURE_NAMES.
 
-    Each in 0–1 (cosine in −1–1); dedup_features(a, b) equals dedup_features(b, a).
+    Each in 0–1; dedup_features(a, b) equals dedup_features(b, a).
     """
     lighter, heavier = sorted((view_of(a), view_of(b)), key=_size)
     alignment = align(lighter.words, heavier.words)
@@ -152,8 +151,6 @@ def _wording(a: View, b: View) -> tuple[float, ...]:
         _jaccard(a.bag, b.bag),
         _jaccard(a.bigrams, b.bigrams),
         _jaccard(a.trigrams, b.trigrams),
-        # fsum: exact, so the same on every machine.
-        math.fsum(x * y for x, y in zip(a.vector, b.vector, strict=True)),
         2.0 * common_subsequence(a.units, b.units) / max(least + most, 1),
         longest_run(a.units, b.units) / max(least, 1),
         common_prefix(a.units, b.units) / max(least, 1),
@@ -209,6 +206,7 @@ def _displacement(a: View, b: View, alignment: Alignment) -> float:
     """How far partners stand from where the other text has them, 0–1."""
     pairs = [*alignment.in_order, *alignment.moved]
     long, wide = max(len(a.words) - 1, 1), max(len(b.words) - 1, 1)
+    # fsum: exact, so the same on every machine.
     apart = math.fsum([abs(x / long - y / wide) for x, y in pairs])
     return apart / max(len(pairs), 1)
 

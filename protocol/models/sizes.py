@@ -26,4 +26,4 @@ templates (DP-SGD, mean of 8 runs) 96 dimensions give accuracy .872 and a full b
 
 HAND_FEATURES: Final = 32
 QUERY_FEATURES: Final = QUERY_EMBEDDING + HAND_FEATURES
-PAIR_FEATURES: Final = 92
+PAIR_FEATURES: Final = 91

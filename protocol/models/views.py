@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from protocol.models import lexicon
 from protocol.models.concepts import CONTENT, concepts, weight_of
-from protocol.models.embedding import embed
 from protocol.models.tokens import tokens
 
 __all__ = ["KINDS", "MANNERS", "View", "view_of"]
@@ -60,7 +59,6 @@ class View:
         "titles",
         "trigrams",
         "units",
-        "vector",
         "weight",
         "weights",
         "words",
@@ -84,8 +82,9 @@ class View:
             (first, second): light + heavy for (first, light), (second, heavy) in pairwise(weighed)
         }
         self.pair_weight = sum(self.pairs.values())
+        named = [word for word in self.words if word[0] in "#@"]
         self.kinds = {
-            kind: frozenset(word for word in self.words if word.startswith(mark))
+            kind: frozenset([word for word in named if word.startswith(mark)])
             for kind, mark in KINDS.items()
         }
         self.latin = frozenset(cut.words)
@@ -94,7 +93,6 @@ class View:
         self.manners = [len(pattern.findall(cut.text)) for _, pattern in MANNERS]
         self.clauses = len(lexicon.CLAUSE.findall(cut.text.rstrip(_ENDS)))
         self.cjk_share = cut.cjk / (cut.cjk + len(cut.words)) if cut.units else 0.0
-        self.vector: list[float] = embed(text).tolist()
 
 
 @lru_cache(maxsize=_CACHED_VIEWS)

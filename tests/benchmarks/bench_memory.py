@@ -28,8 +28,10 @@ from device.memory import (
 )
 from device.memory.consolidation import Consolidator
 from device.memory.dreaming import consolidate_pending
+from device.memory.forgetting import ForgettingPolicy
 from device.memory.records import Turn, TurnDraft
 from device.vault import Keyring, MemoryStorage, SealedLog, StaticProtector
+from tests.benchmarks import forgetting_replay as replayed
 from tests.benchmarks.row import Row, best_seconds
 
 SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -37,12 +39,16 @@ KEK = bytes(range(32))
 TURNS = 20_000
 BATCH = 64
 LOOKUPS = 200
+KEPT, SPACE = 0.95, 0.40
+"""002: share of the useful memories kept, in this share of the space."""
+LEAST_RECENT = "least recently used"
 
 
 def rows() -> Iterator[Row]:
     """Every row of this room; those on public data only where it is present."""
     yield from asyncio.run(_memory())
     yield from _consolidation()
+    yield from _forgetting()
     yield from _dates()
 
 
@@ -117,6 +123,52 @@ def _consolidation() -> Iterator[Row]:
         "memory: longest time between two checkpoints of a dream", worst * 1e3, "ms",
         bound=1000.0, target=500.0,
     )  # fmt: skip
+
+
+def _forgetting() -> Iterator[Row]:
+    """Thresholds chosen on every second dialogue, figures from the others."""
+    if not (SHARED_DATA / "locomo").is_dir():
+        return
+    dialogues = replayed.locomo(SHARED_DATA / "locomo")
+    defaults = ForgettingPolicy()
+    for name, law in replayed.LAWS.items():
+        outcomes = {
+            peer: [replayed.replay(one, law(one), score) for one in dialogues]
+            for peer, score in replayed.POLICIES.items()
+        }
+        ours = outcomes.pop("ours")
+        for peer, theirs in outcomes.items():
+            yield Row(
+                f"memory: later-used at hand, working set 40 % of the bytes; {name}",
+                _kept_within(SPACE, ours), "share", peer, _kept_within(SPACE, theirs),
+                target=KEPT, better="high",
+            )  # fmt: skip
+        yield Row(
+            f"memory: bytes that keep 95 % at hand; {name}", _space_keeping(KEPT, ours), "share",
+            LEAST_RECENT, _space_keeping(KEPT, outcomes[LEAST_RECENT]), target=SPACE,
+        )  # fmt: skip
+        held_back = ours[1::2]
+        space = replayed.space_at(defaults.archive_below, held_back)
+        yield Row(
+            f"memory: working set with the default settings; {name}", space, "share",
+            bound=1.0, target=SPACE,
+        )  # fmt: skip
+        yield Row(
+            f"memory: later-used at hand or brought back by their use, same settings; {name}",
+            replayed.kept_at(defaults.delete_below, held_back), "share",
+            f"{LEAST_RECENT}, as many bytes, no archive",
+            _kept_within(space, outcomes[LEAST_RECENT]), target=KEPT, better="high",
+        )  # fmt: skip
+
+
+def _kept_within(space: float, outcomes: list[replayed.Outcome]) -> float:
+    threshold = replayed.threshold_within(space, outcomes[0::2])
+    return replayed.kept_at(threshold, outcomes[1::2])
+
+
+def _space_keeping(share: float, outcomes: list[replayed.Outcome]) -> float:
+    threshold = replayed.threshold_keeping(share, outcomes[0::2])
+    return replayed.space_at(threshold, outcomes[1::2])
 
 
 def _dates() -> Iterator[Row]:

@@ -15,8 +15,8 @@ otherwise than our half-open ranges do, it is rewritten first, never loosened:
 * "B or before" is written with the day B, inclusive: half-open it ends at B + 1 day; "after A"
   with the day A, exclusive: half-open it starts at A + 1 day.
 * A lunar date is written in its own calendar (`isLunar`): it is converted.
-* A part of a day is written with the corpus's hours for it (evening: 16 to 20): the code of the
-  part (`TEV`) stands for the hours people mean by it (`PART_HOURS`), or the corpus's own.
+* A part of a day is written with hours of the corpus's own (晚上 and "evening": 16 to 20): the word
+  stands for the hours people mean by it (`PART_HOURS`).
 
 `literal=True` leaves every one of these as the corpus writes it: that stricter figure is reported
 too.
@@ -43,10 +43,13 @@ Finder = Callable[[str, datetime], list[TimeExpression]]
 """What finds the time expressions of a text said at an aware reference time."""
 
 PART_HOURS = {
-    "MO": ((6, 12), (8, 12)), "AF": ((12, 18),), "EV": ((18, 24),), "NI": ((20, 26), (20, 24)),
-    "MI": ((11, 14),), "DT": ((8, 18),),
+    "凌晨": (0, 6), "清晨": (5, 8), "今晨": (5, 9), "晨": (6, 12), "早间": (8, 12), "上午": (8, 12), "早": (6, 12),
+    "中午": (11, 14), "正午": (12, 13), "午间": (11, 14), "下午": (12, 18), "午后": (12, 18), "傍晚": (16, 19),
+    "夜里": (20, 26), "夜晚": (18, 24), "深夜": (22, 26), "半夜": (23, 27), "午夜": (23, 25), "晚": (18, 24), "夜": (20, 26),
+    "morning": (6, 12), "afternoon": (12, 18), "evening": (18, 24), "tonight": (18, 26), "tonite": (18, 26),
+    "night": (20, 26), "daytime": (8, 18),
 }  # fmt: skip
-"""Hours people mean by a part of the day, by the corpus's code of the part."""
+"""Hours people mean by a part of the day; the first word of the table that a case has counts."""
 _PART = re.compile(r"T(MO|AF|EV|NI|MI|DT)$")
 _COUNTED = re.compile(r"^\(.*,P(\d+)([DWMY])\)$")
 _JOINED_ZH = re.compile(r"到|至|-|~|～|—|–|[和与].*间")
@@ -171,7 +174,7 @@ def _expected(
         return ((start, end),)
     part = _PART.search(value.get("timex", ""))
     if part and start and end and "Mod" not in value:
-        return ((start, end), *_part_values(part[1], start))
+        return (_part_meant(words, start, end),)
     if kind == "daterange" and value.get("sourceEntity") == "datetimepoint":
         inclusive = value["Mod"] == "until"
         exclusive = value["Mod"] == "after"
@@ -182,10 +185,12 @@ def _expected(
     return ((start, end),)
 
 
-def _part_values(code: str, start: datetime) -> Iterator[tuple[datetime, datetime]]:
+def _part_meant(words: str, start: datetime, end: datetime) -> tuple[datetime, datetime]:
+    hours = next((hours for word, hours in PART_HOURS.items() if word in words), None)
+    if hours is None:
+        return start, end
     midnight = start.replace(hour=0, minute=0, second=0)
-    for first, last in PART_HOURS[code]:
-        yield midnight + timedelta(hours=first), midnight + timedelta(hours=last)
+    return midnight + timedelta(hours=hours[0]), midnight + timedelta(hours=hours[1])
 
 
 def _whole_end(timex: str, words: str, end: datetime) -> datetime:

@@ -12,6 +12,7 @@ from device.actors import Clock, SystemClock
 from device.conditions import ConditionSource, ScriptedConditions
 from device.observer import Observer, PhoneEvent
 from device.phone import Machine, Phone
+from device.recall.embedders import Embedder
 from device.settings import Settings
 from device.sync.channel import Connect
 from device.vault import MemoryStorage, StaticProtector, Storage
@@ -44,6 +45,8 @@ async def open_phone() -> AsyncIterator[OpenPhone]:
         conditions: ConditionSource | None = None,
         connect: Connect | None = None,
         observer: Observer | None = None,
+        private_bytes: Callable[[], int | None] = lambda: None,
+        embedder: Embedder | None = None,
         seed: int = 1,
         **settings: object,
     ) -> Phone:
@@ -57,6 +60,8 @@ async def open_phone() -> AsyncIterator[OpenPhone]:
             rng=np.random.Generator(np.random.Philox(key=seed)),
             connect=connect,
             observer=observer or Notes(),
+            private_bytes=private_bytes,
+            embedder=embedder,
         )
         phone = await Phone.open(machine, Settings(**{"budget": "demo", **settings}))
         phones.append(phone)

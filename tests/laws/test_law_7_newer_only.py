@@ -8,6 +8,7 @@ import pytest
 
 from device.observer import Adopted, Kept
 from device.recall import Score
+from device.sync.adoption import Models
 from protocol.errors import ReleaseRefused
 from protocol.identity import SigningKey
 from protocol.release import open_manifest, seal_manifest
@@ -58,6 +59,28 @@ async def test_worse_on_own_probes_keeps_the_old_and_says_so(
         monkeypatch.setattr(type(phone), "_probe", lambda self, model, weights: next(scores))
         await phone.sync_now()
         assert len(notes.of(Kept)) == 1
+        assert phone.shelf.version("router") == 0
+
+
+class Picky:
+    """Passes a memory probe with the router it knows, and with no other."""
+
+    async def passed(self, models: Models) -> frozenset[str]:
+        known = models.router is not None and models.router.version == 0
+        return frozenset({"zh-trip/day"} if known else ())
+
+
+async def test_losing_a_memory_probe_keeps_the_old_and_says_so(open_world: OpenWorld) -> None:
+    async with open_world() as w:
+        notes = Notes()
+        phone = await w.phone(observer=notes, examiner=Picky())
+        await phone.sync_now()
+        assert len(notes.of(Adopted)) == 2
+        phone.shelf._adopted["router"] = _as_version(phone, 0)
+        await phone.sync_now()
+        (kept,) = notes.of(Kept)
+        assert isinstance(kept, Kept)
+        assert kept.reason.endswith("memory probes that the present parameters pass: zh-trip/day")
         assert phone.shelf.version("router") == 0
 
 

@@ -19,6 +19,7 @@ from device.conditions import ScriptedConditions
 from device.observer import PhoneEvent
 from device.phone import Machine, Phone
 from device.settings import Settings
+from device.sync.adoption import Examiner
 from device.sync.channel import ChannelClosed
 from device.vault import MemoryStorage, StaticProtector
 
@@ -97,6 +98,7 @@ class World:
         storage: MemoryStorage | None = None,
         observer: object | None = None,
         budget: Literal["production", "demo"] = "demo",
+        examiner: Examiner | None = None,
     ) -> Phone:
         way = wire or Wire()
 
@@ -113,6 +115,7 @@ class World:
             rng=np.random.Generator(np.random.Philox(key=len(self.phones))),
             connect=connect,
             observer=observer or _Nobody(),  # type: ignore[arg-type]
+            examiner=examiner,
         )
         settings = Settings(budget=budget, cloud_key=self.cloud.public_key.hex())
         phone = await Phone.open(machine, settings)

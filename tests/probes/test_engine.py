@@ -17,6 +17,7 @@ from device.probing import examiner as examiner_module
 from device.recall import Recaller
 from protocol.models import ROUTER, initial_weights
 from protocol.params import Parameters
+from tests.probes.conftest import TINY, WriteSuite
 
 
 def router(seed: int) -> Parameters:
@@ -44,6 +45,14 @@ async def test_says_what_passed_and_why_the_rest_did_not(tiny: Suite) -> None:
             "reason": failed.reason,
         }
     ]
+
+
+async def test_a_known_failure_still_counts_as_failed(write_suite: WriteSuite) -> None:
+    text = TINY.replace('says = ["in the attic"]', 'says = ["in the attic"], known = "no attic"')
+    report = await run(write_suite(text), Models())
+    (failed,) = report.failed
+    assert failed.known == "no attic"
+    assert report.as_json()["passed"] == 2
 
 
 async def test_the_same_parameters_give_the_same_results() -> None:

@@ -74,7 +74,7 @@ def test_any_text_gives_finite_features_in_range(a: str, b: str) -> None:
     pair = dedup_features(a, b)
     assert pair.shape == (PAIR_FEATURES,)
     assert np.isfinite(pair).all()
-    assert (np.abs(pair) <= 1 + 1e-6).all()
+    assert ((pair >= 0) & (pair <= 1 + 1e-6)).all()
     assert np.array_equal(pair, dedup_features(b, a))
 
 
@@ -228,8 +228,8 @@ def test_features_carry_signal_on_lcqmc(research_data: Path) -> None:
     scores = {
         name: auc(features[:, index], labels) for index, name in enumerate(PAIR_FEATURE_NAMES)
     }
-    assert max(scores.values()) > 0.70, scores
-    assert scores["embedding_cosine"] > 0.70
+    assert max(scores.values()) > 0.75, scores
+    assert scores["content_dice"] > 0.75
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from device.agent.distillation.distiller import INDEPENDENT, Distiller, Judgement, Marks, Verdict
 from device.agent.records import Run
 from device.endpoint import Endpoint, EndpointError
+from device.logs import get_logger
 
 __all__ = ["ServiceDistiller"]
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 CHAT = "chat/completions"
 MOST_FACTS = 5

@@ -1,9 +1,10 @@
-"""What agents use: `mcp`, `context`, skills, and recorded episodes."""
+"""What agents use (`mcp`, `context`, skills, episodes) and the owner's own page (`web`)."""
 
 from __future__ import annotations
 
 import asyncio
 import tomllib
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -20,11 +21,13 @@ from device.interfaces.episodes import read_episodes
 from device.interfaces.home import reach_phone
 from device.interfaces.loopback import bound, serve, token_from
 from device.interfaces.mcp_server import TokenGuard, memory_server
+from device.interfaces.page import page
 from device.interfaces.service import PhoneCalls
 
 __all__ = ["app"]
 
-TOKEN_VARIABLE = "REVERIE_MCP_TOKEN"  # noqa: S105 - a variable's name
+MCP_TOKEN_VARIABLE = "REVERIE_MCP_TOKEN"  # noqa: S105 - a variable's name
+WEB_TOKEN_VARIABLE = "REVERIE_WEB_TOKEN"  # noqa: S105 - a variable's name
 MAX_SKILL_BYTES = 64 << 10
 
 app = typer.Typer()
@@ -63,13 +66,32 @@ def mcp(
             if not http:
                 await server.run_stdio_async()
                 return
-            token, listener = token_from(TOKEN_VARIABLE), bound(port)
+            token, listener = token_from(MCP_TOKEN_VARIABLE), bound(port)
             address = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
             errors.print(f"MCP at {address}", soft_wrap=True)
             errors.print(f"Authorization: Bearer {token}", soft_wrap=True)
             await serve(TokenGuard(server.streamable_http_app(), token), listener)
 
     asyncio.run(run())
+
+
+@app.command(epilog="Example:  reverie-device web --port 8080   (stop it with Ctrl-C)")
+def web(
+    home: Home,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+) -> None:
+    """A page on this machine alone: see, search and delete what is remembered."""
+
+    async def run() -> None:
+        async with reach_phone(home) as phone:
+            token, listener = token_from(WEB_TOKEN_VARIABLE), bound(port)
+            app = page(phone, token, SystemClock().now)
+            address = f"http://127.0.0.1:{listener.getsockname()[1]}/#token={token}"
+            console.print(f"open {address}", soft_wrap=True, highlight=False)
+            await serve(app, listener)
+
+    with suppress(KeyboardInterrupt):
+        asyncio.run(run())
 
 
 @app.command(epilog='Example:  reverie-device context com.shop --goal "find a lamp"')

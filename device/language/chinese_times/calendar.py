@@ -54,9 +54,7 @@ _TWO_DIGITS = (
     r"|(?:^|(?<=[在从自到至于是我他她它们和跟比，。、；： (（]))[12]\d年(?=[一二三四五六七八九十\d]{1,2}月|[春夏秋冬上下年的初底末中毕出入高奥])"
     rf"|(?<![{DIGITS}十百千])(?!{_PAIRS})[零五六七八九一二][{DIGITS}]年"
 )
-_FOUR_DIGITS = (
-    rf"(?<!\d)[12]\d{{3}}|(?<!\d)[1-9]\d{{2}}(?=年)|[一二][{DIGITS}]{{3}}|[二两]千(?:零{COUNT}|零?{COUNT}?十{COUNT}?)?"
-)
+_FOUR_DIGITS = rf"(?<!\d)(?<!元前)[12]\d{{3}}|(?<![\d前])[1-9]\d{{2}}(?=年)|[一二][{DIGITS}]{{3}}|[二两]千(?:零{COUNT}|零?{COUNT}?十{COUNT}?)?"
 YEAR = (
     rf"(?:(?<![马晚以之])(?:{any_of(_RELATIVE_YEARS)})|本年度|上年度|(?:公元)?(?:{_FOUR_DIGITS})年度?"
     rf"|(?:{any_of(ERAS)})(?:元|\d{{1,2}}|[一二三四五六七八九十廿卅]{{1,3}})年|{_TWO_DIGITS})"
@@ -129,9 +127,7 @@ _YEAR_PARTS = {
 }  # fmt: skip
 
 
-def named_span(
-    year_month: tuple[int, int | None], part: str | None, now: datetime
-) -> Span:
+def named_span(year_month: tuple[int, int | None], part: str | None, now: datetime) -> Span:
     """A year or month, or the part of it that a word like 底 or 上半年 names."""
     year, month = year_month
     whole = year_span(year, now) if month is None else month_span(year, month, now)

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from device.language.chinese_times.calendar import any_of
 from device.language.chinese_times.numbers import COUNT, DIGITS, NUMBER, chinese_number
+from device.language.chinese_times.rules import rule
 from device.language.spans import Kind, Piece, Prefer
 
 __all__ = ["HOUR", "RULES", "clock_piece"]
@@ -71,13 +72,17 @@ _DAYS_BEFORE = re.compile(rf"{NUMBER}天[又零]?$")
 def _is_clock(match: re.Match[str]) -> bool:
     """Whether 两点 is a time here, and not two points, or 一点 a little."""
     before, after = match.string[: match.start()], match.string[match.end() :]
-    if _POINTS_BEFORE.search(before) or (after[:1] and after[0] in _DIGIT_CHARACTERS and not match["m"]):
+    if _POINTS_BEFORE.search(before) or (
+        after[:1] and after[0] in _DIGIT_CHARACTERS and not match["m"]
+    ):
         return False
     if match["m"] or match["s"] or match["less"] or match["less2"] or match["past"]:
         return True
     if match["mark"] == "时":
         alone = len(match["h"]) == 1 and not match["h"].isascii()
-        return not _DAYS_BEFORE.search(before) and (not alone or bool(_STRONG_BEFORE.search(before)))
+        return not _DAYS_BEFORE.search(before) and (
+            not alone or bool(_STRONG_BEFORE.search(before))
+        )
     if match["mark"] == "点钟" or match["h"].isascii():
         return True
     if match["h"] == "一":
@@ -117,8 +122,7 @@ _THINGS = (
     "也|都|没|不|儿|点|燃|名|菜|餐|评|滴|赞|击|头|歌|外卖|单|一线|像|吃|喝|用|睡|休息|走|的[人事]"
 )
 RULES = (
-    ("晨早晚夜午昼昏明晓朝天", rf"((?<![一整两几三])(?:{any_of(w for w in _PARTS if len(w) > 1)})|(?<=[昨今明当天日号旦节前后寻琴听次翌])[早晚夜晨朝]|(?<=[周期拜][一二三四五六日天末])[早晚夜晨]|[早晚夜](?=(?!一点|1点){HOUR}(?:点|时|:)))(?![饭餐安会班报点辈年期好茶])", _part),
-    ("点时", rf"(?<![\d.:第这那几百千万])(?:差(?P<less>{NUMBER}分|一刻)(?:钟)?(?:到|就)?)?(?:[一二两三四五六七八](?=[二三四五六七八九]点))?(?<![{DIGITS[1:]}十百千万廿])(?P<h>{HOUR})(?P<mark>点钟|点|时(?![候间刻代装期常尚差速段效光机辰空]))(?!{_THINGS})(?:(?P<m>半(?![天个年])|[一三13]刻|整|正(?![在好常])|[踏搭](?:{COUNT}|半)|{COUNT}个?字|(?<=[晏昼下]..点){COUNT}(?!分|[{DIGITS}十])|{NUMBER}(?=分(?!之))|{_MINUTE}(?![\d人个块元度天年月日号多小倍米公斤千万亿]))分?钟?(?:(?P<s>{NUMBER})秒)?)?(?:过(?P<past>{NUMBER})分)?(?:差(?P<less2>{NUMBER}分|一刻))?", _clock),
-    (":", r"(?<![\d:.])(?<!比例)(?<!比分)([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?(?![\d:])(?!\s*[ap]\.?m)", _digital),
+    rule("晨早晚夜午昼昏明晓朝天", rf"((?<![^周期拜]一)(?<!^一)(?<!整)(?:{any_of(w for w in _PARTS if len(w) > 1)})|(?<=[昨今明当天日号旦节前后寻琴听次翌])[早晚夜晨朝]|(?<=[周期拜][一二三四五六日天末])[早晚夜晨]|[早晚夜](?=(?!一点|1点){HOUR}(?:点|时|:)))(?![饭餐安会班报点辈年期好茶])", _part),
+    rule("点时", rf"(?<![\d.:第这那几百千万])(?:差(?P<less>{NUMBER}分|一刻)(?:钟)?(?:到|就)?)?(?:[一二两三四五六七八](?=[二三四五六七八九]点))?(?<![{DIGITS[1:]}十百千万廿])(?P<h>{HOUR})(?P<mark>点钟|点|时(?![候间刻代装期常尚差速段效光机辰空]))(?!{_THINGS})(?:(?P<m>半(?![天个年])|[一三13]刻|整|正(?![在好常])|[踏搭](?:{COUNT}|半)|{COUNT}个?字|(?<=[晏昼下]..点){COUNT}(?!分|[{DIGITS}十])|{NUMBER}(?=分(?!之))|{_MINUTE}(?![\d人个块元度天年月日号多小倍米公斤千万亿]))分?钟?(?:(?P<s>{NUMBER})秒)?)?(?:过(?P<past>{NUMBER})分)?(?:差(?P<less2>{NUMBER}分|一刻))?", _clock),
+    rule(":", r"(?<![\d:.])(?<!比例)(?<!比分)([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?(?![\d:])(?!\s*[ap]\.?m)", _digital),
 )  # fmt: skip
-"""(characters one of which must occur, pattern, what it makes of a match)."""

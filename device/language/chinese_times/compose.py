@@ -119,7 +119,9 @@ def _compose(group: tuple[Piece, ...], now: datetime) -> Composed:
     base = day.span if day is not None and day.span is not None else None
     if base is not None and clock is None and hours is None:
         return Composed(begin, stop, base, group)
-    return Composed(begin, stop, _hours(_midnight(base.start if base else now), hours, clock), group)
+    return Composed(
+        begin, stop, _hours(_midnight(base.start if base else now), hours, clock), group
+    )
 
 
 def _midnight(moment: datetime) -> datetime:
@@ -254,7 +256,9 @@ def _clock_end(first: Composed, second: Composed) -> datetime:
         return midnight + timedelta(hours=(part or (0, 24))[1])
     if part is None and clock.open_meridiem:
         hour = (clock.clock or (0, 0, 0))[0]
-        readings = [_at(midnight + timedelta(hours=h), clock).start for h in range(hour % 12, 37, 12)]
+        readings = [
+            _at(midnight + timedelta(hours=h), clock).start for h in range(hour % 12, 37, 12)
+        ]
         return next((moment for moment in readings if moment > first.span.start), readings[-1])
     end = _hours(midnight, part, clock).start
     return end if end > first.span.start else end + DAY

@@ -21,6 +21,7 @@ from device.language.chinese_times.calendar import (
 )
 from device.language.chinese_times.lunar import to_solar
 from device.language.chinese_times.numbers import COUNT, DIGITS, NUMBER, chinese_number
+from device.language.chinese_times.rules import rule
 from device.language.spans import (
     Kind,
     Piece,
@@ -72,7 +73,9 @@ def _slashed(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | Non
 def _year_month(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     """2018-10, 2018/10."""
     month = int(match[2])
-    return day_piece(named_span((int(match[1]), month), None, now), now) if 1 <= month <= 12 else None
+    return (
+        day_piece(named_span((int(match[1]), month), None, now), now) if 1 <= month <= 12 else None
+    )
 
 
 def _date(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
@@ -80,7 +83,11 @@ def _date(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
     year = year_of(match["year"], now)
     month = match["month"]
     if month is None:
-        return None if year is None else day_piece(named_span((year, None), match["yearpart"], now), now)
+        return (
+            None
+            if year is None
+            else day_piece(named_span((year, None), match["yearpart"], now), now)
+        )
     floating = year is None and not is_relative(month)
     year_month = month_of(month, now, year, prefer)
     if match["day"] is None:
@@ -166,7 +173,9 @@ def _century(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
         century = now.year // 100 + shift_of(match["near"])
     said = _group(match, "decade")
     if said is None:
-        return None if century is None else _years(century * 100, century * 100 + 99, "century", now)
+        return (
+            None if century is None else _years(century * 100, century * 100 + 99, "century", now)
+        )
     decade = int(chinese_number(said))
     if decade >= 1000:
         return _years(decade, decade + 9, "decade", now)
@@ -186,7 +195,9 @@ LEAP_REACH = 38
 _LUNAR_MONTHS = {"正": 1, "冬": 11, "腊": 12}
 
 
-def lunar_day(month: int, day: int, now: datetime, prefer: Prefer, *, leap: bool = False) -> date | None:
+def lunar_day(
+    month: int, day: int, now: datetime, prefer: Prefer, *, leap: bool = False
+) -> date | None:
     """The solar day of a lunar date said with no year: the nearest on the preferred side."""
     reach = LEAP_REACH if leap else 2
     years = range(now.year - reach, now.year + reach + 1)
@@ -248,7 +259,9 @@ def _eve(year: int | None, now: datetime, prefer: Prefer) -> Piece | None:
     firsts = (to_solar(now.year + n, 1, 1) for n in range(-2, 3))
     eves = [first - timedelta(days=1) for first in firsts if first is not None]
     if prefer is Prefer.PAST:
-        return day_piece(max((d for d in eves if d <= now.date()), default=None), now, floating=True)
+        return day_piece(
+            max((d for d in eves if d <= now.date()), default=None), now, floating=True
+        )
     return day_piece(min((d for d in eves if d >= now.date()), default=None), now, floating=True)
 
 
@@ -256,26 +269,25 @@ _LUNAR_DAY = r"(?:初(?:[一二三四五六七八九十]|10|[1-9])|三十|二?�
 _NOT_AFTER_DAY = r"(?![\d点个年月天时分秒:多来几万百千人岁块元])"
 
 RULES = (
-    ("-/.", r"(?<![\d.])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\d])", _numeric),
-    ("-/.", r"(?<![\d.\-])(?P<y>\d\d)-(?P<m>\d{1,2})-(?P<d>\d{1,2})(?![\d\-])", _numeric),
-    ("0", r"(?<![\d.])(?P<y>(?:19|20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?![\d.])", _numeric),
-    ("/", r"(?<![\d/.占约近剩有宽])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/(?P<y>\d{4}|\d\d))?(?![\d/%]|的[人钱量])", _slashed),
-    ("-/", r"(?<![\d.\-])([12]\d{3})[-/]([01]?\d)(?![\d\-/年])", _year_month),
-    ("年月", rf"(?:(?P<year>{YEAR})的?)?(?:(?P<month>{MONTH})的?(?:(?P<day>{DAY})(?:[日号](?![线楼馆店])|{_NOT_AFTER_DAY}(?<=\d)|{_NOT_AFTER_DAY}(?=[晚早上下凌中到至，。]|$))|(?P<part>[上中下]旬|[上下前后]半月|初(?!{DAY})|底|末|中(?![午国间心小大文学])))?|(?P<yearpart>[上下前后]半年|年?[初底末](?![{DIGITS}])|年?中(?![午国间心小大文学])))?", _date),
-    ("月年旬半", rf"(?<![\d{DIGITS}十个半])(?P<part>月[初底末]|月中(?!旬)|年[初底末](?!{DAY})|年中(?![央])|[上下前后]半[年月]|[上中下]旬)", _bare_part),
-    ("半", r"([上下]个|[上下]一个)半年", _half_year),
-    ("日号", rf"(?<![月\d.点第]|[{DIGITS}十百千])(?P<day>{DAY})[日号](?![线楼店馆门桌院房车球机院员选病文码子]|电池|[游内间]|[之以]内|不见|三餐|(?<!\\d[日号])[之以]?[前后])", day_of_month),
-    ("季Qq", rf"(?:(?P<year>{YEAR})的?)?(?:第?(?P<n>[一二三四1-4])季度|(?:(?<=年)|(?<=年的)|(?<![A-Za-z]))Q(?P<q>[1-4])(?![\dA-Za-z])|(?P<shift>[上下]{{1,3}}个?|[这本]个?)季度?(?!节))", _quarter),
-    ("季", rf"(?P<year>{YEAR})的?第(?P<n>[一二三四1-4])季", _quarter),
-    ("季", rf"(?:(?P<year>{YEAR})的?)?前(?P<n>[两二三23])个?季度", _several_quarters),
-    ("春夏秋冬", rf"(?P<year>{YEAR})的?(?P<season>[春夏秋冬])[天季]?(?![节分至游运晚装令奥])", _season),
-    ("春夏秋冬", r"(?P<near>[今去明来])?(?P<season>[春夏秋冬])[天季](?!节)", _season),
-    ("春夏秋冬", r"(?P<near>[今去明])(?P<season>[春夏秋冬])(?![节分至游运晚装令奥天季日])", _season),
-    ("年", rf"(?:(?:(?P<n>{NUMBER})|(?P<near>[上本下]个?))世纪的?)?(?P<decade>\d{{2}}|\d{{4}}|[{DIGITS}]{{4}}|{COUNT}十)年代", _century),
-    ("世", rf"(?:(?P<n>{NUMBER})|(?P<near>[上本下]个?))世纪", _century),
-    ("初正腊农阴旧闰廿", rf"(?:农历|阴历|旧历)?(?:(?P<year>{YEAR})的?)?(?:农历|阴历|旧历)?(?P<month>{LUNAR_MONTH})(?P<day>初(?:[一二三四五六七八九十]|10|[1-9])|廿[一二三四五六七八九]?)日?", _lunar),
-    ("农阴旧正腊闰", rf"(?:(?:农历|阴历|旧历)的?(?:(?P<year>{YEAR})的?)?(?P<month>{LUNAR_MONTH})(?P<day>(?:{_LUNAR_DAY}|[12]\d|30|[1-9])[日号]?)?)", _lunar),
-    ("正腊冬闰", rf"(?:(?P<year>{YEAR})的?)?(?P<month>闰{MONTH_NUMBER}月|[正腊]月|冬月(?={_LUNAR_DAY}))(?P<day>{_LUNAR_DAY}[日号]?)?", _lunar),
-    ("年", rf"(?:(?P<year>{YEAR})的?)?(?<![今去明前后每多\d])(?:大年|(?<![一-鿿])年|(?<=[，。在到从])年|(?<=年)年)(?P<day>初(?:十?[一二三四五六七八九]|十)|三十)(?![分岁多几个年月天号])", _new_year_days),
+    rule("-/.", r"(?<![\d.])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\d])", _numeric),
+    rule("-/.", r"(?<![\d.\-])(?P<y>\d\d)-(?P<m>\d{1,2})-(?P<d>\d{1,2})(?![\d\-])", _numeric),
+    rule("0", r"(?<![\d.])(?P<y>(?:19|20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?![\d.])", _numeric),
+    rule("/", r"(?<![\d/.占约近剩有宽])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/(?P<y>\d{4}|\d\d))?(?![\d/%]|的[人钱量])", _slashed),
+    rule("-/", r"(?<![\d.\-])([12]\d{3})[-/]([01]?\d)(?![\d\-/年])", _year_month),
+    rule("年月", rf"(?:(?P<year>{YEAR})的?)?(?:(?P<month>{MONTH})的?(?:(?P<day>{DAY})(?:[日号](?![线楼馆店])|{_NOT_AFTER_DAY}(?<=\d)|{_NOT_AFTER_DAY}(?=[晚早上下凌中到至，。]|$))|(?P<part>[上中下]旬|[上下前后]半月|初(?!{DAY})|底|末|中(?![午国间心小大文学])))?|(?P<yearpart>[上下前后]半年|年?[初底末](?![{DIGITS}])|年?中(?![午国间心小大文学])))?", _date),
+    rule("月年旬半", rf"(?<![\d{DIGITS}十个半])(?P<part>月[初底末]|月中(?!旬)|年[初底末](?!{DAY})|年中(?![央])|[上下前后]半[年月]|[上中下]旬)", _bare_part),
+    rule("半", r"([上下]个|[上下]一个)半年", _half_year),
+    rule("日号", rf"(?<![月\d.点第]|[{DIGITS}十百千])(?P<day>{DAY})[日号](?![线楼店馆门桌院房车球机院员选病文码子演]|电池|[游内间]|[之以]内|不见|三餐|(?<!\d[日号])[之以]?[前后])", day_of_month),
+    rule("季Qq", rf"(?:(?P<year>{YEAR})的?)?(?:第?(?P<n>[一二三四1-4])季度|(?:(?<=年)|(?<=年的)|(?<![A-Za-z]))Q(?P<q>[1-4])(?![\dA-Za-z])|(?P<shift>[上下]{{1,3}}个?|[这本]个?)季度?(?!节))", _quarter),
+    rule("季", rf"(?P<year>{YEAR})的?第(?P<n>[一二三四1-4])季", _quarter),
+    rule("季", rf"(?:(?P<year>{YEAR})的?)?前(?P<n>[两二三23])个?季度", _several_quarters),
+    rule("春夏秋冬", rf"(?P<year>{YEAR})的?(?P<season>[春夏秋冬])[天季]?(?![节分至游运晚装令奥])", _season),
+    rule("春夏秋冬", r"(?P<near>[今去明来])?(?P<season>[春夏秋冬])[天季](?!节)", _season),
+    rule("春夏秋冬", r"(?P<near>[今去明])(?P<season>[春夏秋冬])(?![节分至游运晚装令奥天季日])", _season),
+    rule("年", rf"(?:(?:(?P<n>{NUMBER})|(?P<near>[上本下]个?))世纪的?)?(?P<decade>\d{{2}}|\d{{4}}|[{DIGITS}]{{4}}|{COUNT}十)年代", _century),
+    rule("世", rf"(?:(?P<n>{NUMBER})|(?P<near>[上本下]个?))世纪", _century),
+    rule("初正腊农阴旧闰廿", rf"(?:农历|阴历|旧历)?(?:(?P<year>{YEAR})的?)?(?:农历|阴历|旧历)?(?P<month>{LUNAR_MONTH})(?P<day>初(?:[一二三四五六七八九十]|10|[1-9])|廿[一二三四五六七八九]?)日?", _lunar),
+    rule("农阴旧正腊闰", rf"(?:(?:农历|阴历|旧历)的?(?:(?P<year>{YEAR})的?)?(?P<month>{LUNAR_MONTH})(?P<day>(?:{_LUNAR_DAY}|[12]\d|30|[1-9])[日号]?)?)", _lunar),
+    rule("正腊冬闰", rf"(?:(?P<year>{YEAR})的?)?(?P<month>闰{MONTH_NUMBER}月|[正腊]月|冬月(?={_LUNAR_DAY}))(?P<day>{_LUNAR_DAY}[日号]?)?", _lunar),
+    rule("年", rf"(?:(?P<year>{YEAR})的?)?(?<![今去明前后每多\d])(?:大年|(?<![一-鿿])年|(?<=[，。在到从])年|(?<=年)年)(?P<day>初(?:十?[一二三四五六七八九]|十)|三十)(?![分岁多几个年月天号])", _new_year_days),
 )  # fmt: skip
-"""(characters one of which must occur, pattern, what it makes of a match)."""

@@ -20,11 +20,10 @@ from device.language.chinese_times.bounds import bound, opened
 from device.language.chinese_times.calendar import DAY, MONTH_NUMBER, YEAR, named_span, year_of
 from device.language.chinese_times.compose import composed, joined
 from device.language.chinese_times.numbers import COUNT, DIGITS, chinese_number, compact, simplified
+from device.language.chinese_times.rules import Build, rule
 from device.language.spans import Kind, Piece, Prefer, Span, month_day, weekday_near, day_span
 
 __all__ = ["Found", "find_chinese"]
-
-Build = Callable[[re.Match[str], datetime, Prefer], Piece | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +70,17 @@ def _last_weekday(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece 
 
 
 _HALVES = (
-    ("年", rf"(?<![\d.])([12]\d{{3}}|(?<![{DIGITS}])[一二][{DIGITS}]{{3}})(?={_TO}(?:\d{{4}}|[一二][{DIGITS}]{{3}})年)", _first_year),
-    ("月", rf"(?:(?P<year>{YEAR})的?)?(?<![\d.第个{DIGITS}十])(?P<n>{MONTH_NUMBER})(?={_TO}{MONTH_NUMBER}月(?![球亮饼薪]))", _first_month),
-    ("日号", rf"(?<![\d.第月{DIGITS}十])(?P<day>{DAY})(?={_TO}{DAY}[日号](?![线楼]))", dates.day_of_month),
-    ("点", rf"(?<![\d.:第{DIGITS}十百])({clock.HOUR})(?=\s*(?:-|~|—|到|至)\s*{clock.HOUR}点(?!{COUNT}))", _first_hour),
-    ("周期拜", r"(?<=[周期拜][一二三四五六][到至\-~])([二三四五六日天])(?![点月号日年个天周])", _last_weekday),
+    rule("年", rf"(?<![\d.])([12]\d{{3}}|(?<![{DIGITS}])[一二][{DIGITS}]{{3}})(?={_TO}(?:\d{{4}}|[一二][{DIGITS}]{{3}})年)", _first_year),
+    rule("月", rf"(?:(?P<year>{YEAR})的?)?(?<![\d.第个{DIGITS}十])(?P<n>{MONTH_NUMBER})(?={_TO}{MONTH_NUMBER}月(?![球亮饼薪]))", _first_month),
+    rule("日号", rf"(?<![\d.第月{DIGITS}十])(?P<day>{DAY})(?={_TO}{DAY}[日号](?![线楼]))", dates.day_of_month),
+    rule("点", rf"(?<![\d.:第{DIGITS}十百])({clock.HOUR})(?=\s*(?:-|~|—|到|至)\s*{clock.HOUR}点(?!{COUNT}))", _first_hour),
+    rule("周期拜", r"(?<=[周期拜][一二三四五六][到至\-~])([二三四五六日天])(?![点月号日年个天周])", _last_weekday),
 )  # fmt: skip
 
-_RULES: tuple[tuple[frozenset[str], re.Pattern[str], Build], ...] = tuple(
-    (frozenset(triggers), re.compile(pattern), build)
-    for triggers, pattern, build in (
-        *dates.RULES, *relative.RULES, *clock.RULES, *holidays.RULES, *_HALVES,
-    )
-)  # fmt: skip
+_RULES = (*dates.RULES, *relative.RULES, *clock.RULES, *holidays.RULES, *_HALVES)
 _ASCII_LETTER = re.compile("[A-Za-z]")
 _TITLE = re.compile("《[^》]*》")
-_TRIGGERS = frozenset().union(*(triggers for triggers, _, _ in _RULES))
+_TRIGGERS = frozenset().union(*(one.triggers for one in _RULES))
 
 
 def find_chinese(
@@ -106,7 +100,10 @@ def find_chinese(
     if not pieces:
         return []
     items = joined(said, composed(said, _longest(pieces), now), now)
-    return [_found(said, item.begin, item.stop, item.span, now, relative_to_now(item.pieces)) for item in items]
+    return [
+        _found(said, item.begin, item.stop, item.span, now, relative_to_now(item.pieces))
+        for item in items
+    ]
 
 
 def relative_to_now(pieces: tuple[Piece, ...]) -> bool:
@@ -125,18 +122,18 @@ def _pieces(said: str, now: datetime, prefer: Prefer) -> Iterator[Piece]:
     text, places = compact(said)
     characters = frozenset(text)
     titles = [match.span() for match in _TITLE.finditer(text)] if "《" in characters else []
-    for triggers, pattern, build in _RULES:
-        if triggers.isdisjoint(characters):
+    for one in _RULES:
+        if one.triggers.isdisjoint(characters) or (one.needs and not one.needs.search(text)):
             continue
-        for match in pattern.finditer(text):
+        for match in one.pattern.finditer(text):
             begin, stop = match.span()
             if begin == stop or any(a <= begin and stop <= b for a, b in titles):
                 continue
-            piece = _built(build, match, now, prefer)
+            piece = _built(one.build, match, now, prefer)
             if piece is not None:
                 if places is not None:
                     begin, stop = places[begin], places[stop - 1] + 1
-                again = partial(_built, build, match) if piece.floating else None
+                again = partial(_built, one.build, match) if piece.floating else None
                 yield replace(piece, begin=begin, stop=stop, again=again)
 
 

@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta
 from device.language.chinese_times.calendar import YEAR, any_of, year_of
 from device.language.chinese_times.dates import day_piece, lunar_day
 from device.language.chinese_times.lunar import TERMS, last_day, term_day, to_solar
+from device.language.chinese_times.rules import rule
 from device.language.spans import Piece, Prefer, easter, month_day, nth_weekday, valid_date
 
 __all__ = ["RULES"]
@@ -46,7 +47,16 @@ _EASTER = {
     "圣三一主日": 56, "基督圣体节": 60, "大斋首日": -46, "圣灰日": -46, "忏悔节": -47, "耶稣升天节": 39,
 }  # fmt: skip
 """Days after Easter Sunday."""
-_LONG_HOLIDAYS = {"国庆": 7, "春节": 7, "十一": 7, "五一": 5, "元旦": 3, "中秋": 3, "清明": 3, "端午": 3}
+_LONG_HOLIDAYS = {
+    "国庆": 7,
+    "春节": 7,
+    "十一": 7,
+    "五一": 5,
+    "元旦": 3,
+    "中秋": 3,
+    "清明": 3,
+    "端午": 3,
+}
 """Days off work that "假期" after the name means."""
 _WEATHER = frozenset({"雨水", "小雪", "大雪", "白露", "小满", "谷雨", "霜降"})
 """Terms that are also weather, or a name: taken only where something says that a day is meant."""
@@ -71,7 +81,11 @@ def _of_year(name: str, year: int) -> date | None:
         return easter(year) + timedelta(days=_EASTER[name])
     if name in TERMS:
         return term_day(year, name)
-    lunar = [last_day(year - 1)] if name in _EVES else [to_solar(y, *_LUNAR[name]) for y in (year - 1, year)]
+    lunar = (
+        [last_day(year - 1)]
+        if name in _EVES
+        else [to_solar(y, *_LUNAR[name]) for y in (year - 1, year)]
+    )
     return next((day for day in lunar if day is not None and day.year == year), None)
 
 
@@ -98,12 +112,12 @@ def _holiday(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | Non
     return piece
 
 
-_NAMES = any_of({*_FIXED, *_FLOATING, *_LUNAR, *_EVES, *_EASTER, *TERMS})
+_KNOWN = frozenset({*_FIXED, *_FLOATING, *_LUNAR, *_EVES, *_EASTER, *TERMS})
+_NAMES = any_of(_KNOWN)
 _OFF = r"(?P<off>假期|长假|黄金周|小长假|期间)?"
 _DAY_MARK = r"(?P<mark>节气|节|(?=那[天日]|这[天日]|当[天日]|前后))?"
 
 RULES = (
-    ("节旦圣国元端七中重腊小除年感母父愚平万双五六八十三七夕分至立春清雨惊谷芒暑露霜雪寒阳龙日夜秋庆复受周枝旬灵体灰悔午朔时", rf"(?:(?P<year>{YEAR})的?)?(?P<name>{_NAMES})(?:{_DAY_MARK})(?![月点\d楼岁号层个树老粽潮]|联欢|上河|很?好吃){_OFF}", _holiday),
-    ("三五六七八十双1", rf"(?:(?P<year>{YEAR})的?)?(?<![零一二三四五六七八九十百千\d.第])(?P<name>{any_of(_NUMBERED)})(?:(?P<mark>节)|(?=假期|长假|黄金周|期间|放假|小长假|[那当这]天|[前后](?![天年面])|之[前后]|过后|晚会|促销|大促|[我你他她们去出回想要打算准备]|快乐|快到|[，。！？；,!?]|$))(?![月点\d楼岁号层个天年分]){_OFF}", _holiday),
+    rule("".join(sorted({name[-1] for name in _KNOWN})), rf"(?:(?P<year>{YEAR})的?)?(?P<name>{_NAMES})(?:{_DAY_MARK})(?![月点\d楼岁号层个树老粽潮]|联欢|上河|很?好吃){_OFF}", _holiday, _NAMES),
+    rule("三五六七八十双1", rf"(?:(?P<year>{YEAR})的?)?(?<![零一二三四五六七八九十百千\d.第])(?P<name>{any_of(_NUMBERED)})(?:(?P<mark>节)|(?=假期|长假|黄金周|期间|放假|小长假|[那当这]天|[前后](?![天年面])|之[前后]|过后|晚会|促销|大促|[我你他她们去出回想要打算准备]|快乐|快到|[，。！？；,!?]|$))(?![月点\d楼岁号层个天年分]){_OFF}", _holiday, any_of(_NUMBERED)),
 )  # fmt: skip
-"""(characters one of which must occur, pattern, what it makes of a match)."""

@@ -20,6 +20,7 @@ from device.language.chinese_times.calendar import (
 )
 from device.language.chinese_times.dates import day_piece
 from device.language.chinese_times.numbers import DIGITS, NUMBER, chinese_number
+from device.language.chinese_times.rules import rule
 from device.language.spans import (
     MONTHS_IN_YEAR,
     UNIT_SECONDS,
@@ -78,8 +79,10 @@ def shifted(amounts: str, sign: int, start: datetime) -> Span:
     found = [amount_of(match) for match in _ONE_AMOUNT.finditer(amounts)]
     span = from_now(*found[0], sign, start)
     for number, unit in found[1:]:
-        within = span.start if unit not in UNIT_SECONDS or span.grain in UNIT_SECONDS else (
-            start + (span.start - day_span(start.date(), start).start)
+        within = (
+            span.start
+            if unit not in UNIT_SECONDS or span.grain in UNIT_SECONDS
+            else (start + (span.start - day_span(start.date(), start).start))
         )
         span = from_now(number, unit, sign, within)
     return span
@@ -177,7 +180,9 @@ def _left(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     return instant_piece(Span(now, span.start, "range")) if span.grain in UNIT_SECONDS else None
 
 
-_PAST_DAYS = frozenset({"前几天", "前些天", "前两天", "前阵子", "前段时间", "这几天", "这两天", "最近", "近来", "近期"})
+_PAST_DAYS = frozenset(
+    {"前几天", "前些天", "前两天", "前阵子", "前段时间", "这几天", "这两天", "最近", "近来", "近期"}
+)
 _LONG_DAYS = frozenset({"前阵子", "前段时间", "最近", "近来", "近期"})
 
 
@@ -245,7 +250,9 @@ def _counted(base: Span, unit: str, first: int, length: int, now: datetime) -> S
     months = {"month": 1, "quarter": 3, "year": 12}.get(unit)
     days = {"day": 1, "week": 7}.get(unit, 0)
     if months:
-        begin = add_months(start if first > 0 else end, months * (first - 1 if first > 0 else -length))
+        begin = add_months(
+            start if first > 0 else end, months * (first - 1 if first > 0 else -length)
+        )
         stop = add_months(begin, months * length)
     elif days:
         step = first - 1 if first > 0 else -length
@@ -262,20 +269,18 @@ _COUNTED_UNIT = r"(?P<unit>天|日|周|星期|礼拜|月|季度)"
 _NOT_THING = r"(?![一二三四五六日天末年期])"
 
 RULES = (
-    ("天日儿", rf"({any_of(word for word in _DAYS if len(word) > 1)})(?!头条)", _day),
-    ("早晚夜晨朝", r"([昨今明当前后寻琴听次翌])(?=早|晚|夜|晨|朝)(?![晚]上?辈)", _day),
-    ("周星礼", rf"(?P<prefix>(?:[上下]{{1,3}}一?|这一?|本|今|该|当)个?)?(?:周|星期|礼拜)(?:(?P<day>[一二三四五六日天末1-7])(?![\d岁次个小]|(?<=\d)天))?(?![年期刊几边围转日岁])", _week),
-    ("前后", rf"(?<![第最\d.这那上下]){DURATION}(?P<side>之?前|以前|之?后|以后|过后)(?![天年面台排途续果])", _ago_or_later),
-    ("过", rf"(?:再过|(?<![度经超通路])过)(?P<side>){DURATION}(?![前内])", _ago_or_later),
-    ("最近过前上后下未接今往之随", rf"(?P<side>最近|过去|(?<![附接靠])近|(?:^|(?<=[，。、：；！？ 在的我你他她们和跟与]))[前后上下]|之前|未来|接下来|今后|往后|之后|随后)的?这?(?P<amounts>{AMOUNT})(?![前内半])", _window),
-    ("内", rf"(?:在|于)?(?:未来|接下来)?{DURATION}(?:之内|以内|内)", _within),
-    ("剩还", rf"(?:还剩下?|还有|剩下|剩余){DURATION}", _left),
-    ("天子期近来", r"(前几天|前些天|前两天|前阵子|前段时间|这几天|这两天|过几天|过两天|改天|最近|近来|近期)", _vague_days),
-    ("现此当目宜而依如眼马立这", r"(?:现在|此时此刻|此时|此刻|当前|目前|而家|依家|宜家(?!家)|如今|眼下|这会儿|马上|立刻|立即)", _now),
-    ("时", r"(?:这个?|同一)(?:时候|时间|时刻)", _this_time),
-    ("第最", rf"(?:(?P<year>{YEAR})的?)?(?P<month>{MONTH})?的?(?:第(?P<n>[一二三四五1-5])个?|最后(?:的?一个|一|的)?)(?:周|星期|礼拜)(?P<day>[一二三四五六日天])", _nth_weekday),
-    ("第最", rf"{BASE}的?(?:第(?P<n>{NUMBER})个?|最后(?:的?一个?))(?:{_COUNTED_UNIT}){_NOT_THING}", _nth_unit),
-    ("前头最后开", rf"{BASE}的?(?P<edge>前|头|最初的?|开头|最后|最末|后|末)的?(?P<n>{NUMBER})个?{_COUNTED_UNIT}{_NOT_THING}(?!前|后)", _edge_units),
+    rule("天日儿", rf"({any_of(word for word in _DAYS if len(word) > 1)})(?!头条)", _day),
+    rule("早晚夜晨朝", r"([昨今明当前后寻琴听次翌])(?=早|晚|夜|晨|朝)(?![晚]上?辈)", _day),
+    rule("周星礼", rf"(?P<prefix>(?:[上下]{{1,3}}一?|这一?|本|今|该|当)个?)?(?:周|星期|礼拜)(?:(?P<day>[一二三四五六日天末1-7])(?![\d岁次个小]|(?<=\d)天))?(?![年期刊几边围转日岁])", _week),
+    rule("前后", rf"(?<![第最\d.这那上下]){DURATION}(?P<side>之?前|以前|之?后|以后|过后)(?![天年面台排途续果])", _ago_or_later),
+    rule("过", rf"(?:再过|(?<![度经超通路])过)(?P<side>){DURATION}(?![前内])", _ago_or_later),
+    rule("最近过前上后下未接今往之随", rf"(?P<side>最近|过去|(?<![附接靠])近|(?:^|(?<=[，。、：；！？ 在的我你他她们和跟与]))[前后上下]|之前|未来|接下来|今后|往后|之后|随后)的?这?(?P<amounts>{AMOUNT})(?![前内半])", _window),
+    rule("内", rf"(?:在|于)?(?:未来|接下来)?{DURATION}(?:之内|以内|内)", _within),
+    rule("剩还", rf"(?:还剩下?|还有|剩下|剩余){DURATION}", _left),
+    rule("天子期近来", r"(前几天|前些天|前两天|前阵子|前段时间|这几天|这两天|过几天|过两天|改天|最近|近来|近期)", _vague_days),
+    rule("现此当目宜而依如眼马立这", r"(?:现在|此时此刻|此时|此刻|当前|目前|而家|依家|宜家(?!家)|如今|眼下|这会儿|马上|立刻|立即)", _now),
+    rule("时", r"(?:这个?|同一)(?:时候|时间|时刻)", _this_time),
+    rule("第最", rf"(?:(?P<year>{YEAR})的?)?(?P<month>{MONTH})?的?(?:第(?P<n>[一二三四五1-5])个?|最后(?:的?一个|一|的)?)(?:周|星期|礼拜)(?P<day>[一二三四五六日天])", _nth_weekday, r"(?:第[一二三四五1-5]个?|最后(?:的?一个|一|的)?)(?:周|星期|礼拜)"),
+    rule("第最", rf"{BASE}的?(?:第(?P<n>{NUMBER})个?|最后(?:的?一个?))(?:{_COUNTED_UNIT}){_NOT_THING}", _nth_unit, rf"(?:第{NUMBER}个?|最后的?一个?){_COUNTED_UNIT}"),
+    rule("前头最后开", rf"{BASE}的?(?P<edge>前|头|最初的?|开头|最后|最末|后|末)的?(?P<n>{NUMBER})个?{_COUNTED_UNIT}{_NOT_THING}(?!前|后)", _edge_units, rf"[前头初后末]的?{NUMBER}个?{_COUNTED_UNIT}"),
 )  # fmt: skip
-"""(characters one of which must occur, pattern, what it makes of a match)."""
-

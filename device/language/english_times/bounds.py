@@ -13,31 +13,40 @@ __all__ = ["Bounding", "bounded", "leading", "trailing"]
 
 OPEN_END = timedelta(days=365)
 """How far an expression open to one side reaches."""
-_LEADING: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("no", "later", "than"), "by"), (("not", "later", "than"), "by"), (("on", "or", "before"), "by"),
-    (("as", "late", "as"), "by"), (("no", "earlier", "than"), "from"),
-    (("not", "earlier", "than"), "from"), (("on", "or", "after"), "from"),
-    (("any", "time", "after"), "after"), (("as", "early", "as"), "from"),
-    (("earlier", "than"), "before"), (("sooner", "than"), "before"), (("prior", "to"), "before"),
-    (("up", "until"), "until"), (("up", "till"), "until"), (("up", "to"), "until"),
-    (("later", "than"), "after"), (("starting", "from"), "from"), (("starting", "on"), "from"),
-    (("beginning", "on"), "from"), (("beginning", "from"), "from"), (("as", "of"), "since"),
-    ((">", "="), "from"), (("<", "="), "by"), ((">",), "after"), (("<",), "before"),
-    (("before",), "before"), (("until",), "until"), (("till",), "until"), (("by",), "by"),
-    (("after",), "after"), (("since",), "since"), (("starting",), "from"),
-    (("beginning",), "from"), (("commencing",), "from"), (("following",), "after"), (("ending", "on"), "by"),
-    (("ending",), "by"),
-)  # fmt: skip
-_BY_LAST: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-for _words, _name in _LEADING:
-    _BY_LAST.setdefault(_words[-1], []).append((_words, _name))
-_TRAILING: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("or", "later"), "from"), (("and", "later"), "from"), (("or", "after"), "from"),
-    (("and", "after"), "from"), (("and", "beyond"), "from"), (("and", "onwards"), "from"),
-    (("and", "onward"), "from"), (("onwards",), "from"), (("onward",), "from"),
-    (("or", "earlier"), "by"), (("and", "earlier"), "by"), (("or", "before"), "by"),
-    (("and", "before"), "by"), (("at", "the", "latest"), "by"), (("at", "the", "earliest"), "from"),
-)  # fmt: skip
+_LEADING = {
+    "by": "no later than;not later than;on or before;as late as;< =;by;ending on;ending",
+    "from": "no earlier than;not earlier than;on or after;as early as;starting from;starting on;"
+    "starting;beginning on;beginning from;beginning;commencing;> =",
+    "before": "earlier than;sooner than;prior to;before;<",
+    "until": "up until;up till;up to;until;till",
+    "since": "as of;since",
+    "after": "any time after;later than;after;following;>",
+}
+"""Words before a time that open it, by what they mean."""
+_TRAILING = {
+    "from": "or later;and later;or after;and after;and beyond;and onwards;and onward;onwards;"
+    "onward;at the earliest",
+    "by": "or earlier;and earlier;or before;and before;at the latest",
+}
+"""Words after a time that do."""
+
+
+Phrases = dict[str, list[tuple[tuple[str, ...], str]]]
+
+
+def _phrases(table: dict[str, str], key: int) -> Phrases:
+    """The phrases by their first (0) or last (-1) word, the longest first."""
+    found: Phrases = {}
+    for name, line in table.items():
+        for phrase in line.split(";"):
+            words = tuple(phrase.split())
+            found.setdefault(words[key], []).append((words, name))
+    for phrases in found.values():
+        phrases.sort(key=lambda phrase: -len(phrase[0]))
+    return found
+
+
+_BY_LAST, _BY_FIRST = _phrases(_LEADING, -1), _phrases(_TRAILING, 0)
 _SKIPPED = frozenset({"the", "on", "in", "at", "around", "about", "approximately", "year", "of"})
 Bounding = tuple[str, int]
 """Which bound, and the token it reaches to."""
@@ -59,7 +68,7 @@ def leading(s: Tokens, i: int) -> Bounding | None:
 
 def trailing(s: Tokens, begin: int, stop: int) -> Bounding | None:
     """The bound said after token `stop`, with the token it ends at."""
-    for words, name in _TRAILING:
+    for words, name in _BY_FIRST.get(s.words[stop], ()):
         after = stop + len(words)
         if tuple(s.words[stop:after]) == words and not s.words[after][:1].isalnum():
             return name, after

@@ -99,9 +99,9 @@ def plain_year(s: Tokens, i: int) -> tuple[Days, int] | None:
 def _year_is_meant(s: Tokens, i: int, after: int) -> bool:
     """Not a count ("2000 pieces"), not part of a longer number ("82-2100")."""
     following = s.words[after]
-    if following in ("/", "-", ".", ":") and s.glued[after] and s.glued[after + 1]:
-        if s.numbers[after + 1] >= 0:
-            return False
+    joined = following in ("/", "-", ".", ":") and s.glued[after] and s.glued[after + 1]
+    if joined and s.numbers[after + 1] >= 0:
+        return False
     behind = s.words[i - 1]
     if behind in ("-", "/", "#", ".", ":", "+", "_", "\0") and (
         s.glued[i] or s.numbers[i - 2] >= 0
@@ -141,7 +141,7 @@ def resolve(found: Calendar, now: Context) -> Days | None:
 
 
 def _beside_weekday(found: Calendar, today: date) -> date | None:
-    """The nearest year, one in which the date falls on the weekday said beside it if there is one."""
+    """The nearest year, if possible one where the date falls on the weekday said beside it."""
     years = range(today.year - 1, today.year + 2)
     days = [valid_date(y, found.month or 1, found.day or 1) for y in years]
     known = sorted((d for d in days if d), key=lambda d: (abs((d - today).days), d))

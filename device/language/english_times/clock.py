@@ -15,7 +15,7 @@ MINUTES = 60
 HOURS = 24
 _MERIDIEMS = {"am": 0, "a": 0, "pm": 12, "p": 12}
 _NAMED = {
-    "noon": 12, "midday": 12, "noonish": 12, "lunchtimeish": 12, "midnight": 0, "midmorning": 10,
+    "noon": 12, "midday": 12, "noonish": 12, "midnight": 0, "midmorning": 10,
     "midafternoon": 14,
 }  # fmt: skip
 _AFTER_MID = {"night": 0, "day": 12, "morning": 10, "afternoon": 14}
@@ -127,7 +127,7 @@ def _open(hour: int, minute: int, second: int, first: str, *, sure: bool) -> Clo
 def _hour_ends(s: Tokens, i: int) -> bool:
     """What follows a bare hour: no unit, no ordinal ending, no decimals."""
     word = s.words[i]
-    if word in ("st", "nd", "rd", "th", "%", "of", "and a half") or (word in UNITS and word != "m"):
+    if word in ("st", "nd", "rd", "th", "%", "of") or (word in UNITS and word != "m"):
         return False
     return not (
         word in (".", ":", "/", ",") and s.glued[i] and s.glued[i + 1] and s.numbers[i + 1] >= 0
@@ -191,7 +191,7 @@ def _from_hour(s: Tokens, hour: tuple[int, int], minutes: int) -> tuple[Clock, i
 
 
 def _in_words(s: Tokens, i: int, *, bare: bool) -> tuple[Clock, int] | None:
-    """Six pm, six thirty, two forty five, five-thirty, seven oh five, ten o'clock; six when `bare`."""
+    """Six pm, six thirty, five-thirty, seven oh five, ten o'clock; six when `bare`."""
     hour = CARDINALS.get(s.words[i], 0)
     if not 1 <= hour <= 12:
         return None

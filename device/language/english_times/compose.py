@@ -71,7 +71,7 @@ def when(s: Tokens, i: int, now: Context, *, bare: bool = False) -> When | None:
     first = _first(s, i, now, bare=bare)
     if first is None:
         return None
-    found = _with(When(i, first[1]), first[0], first[1], frozenset(), s)
+    found = _with(When(i, first[1]), first[0], first[1], frozenset())
     while found is not None:
         longer = _trailing(s, found) or _extended(s, found, now)
         if longer is None:
@@ -150,7 +150,7 @@ def _extended(s: Tokens, found: When, now: Context) -> When | None:
     sure = found.clock is None or found.clock.sure or found.day is not None
     for _ in range(MAX_CONNECTORS + 1):
         for item, after in _candidates(s, j, now, passed, sure=sure):
-            longer = _with(found, item, after, frozenset(passed), s)
+            longer = _with(found, item, after, frozenset(passed))
             if longer is not None:
                 return longer
         if s.words[j] not in _CONNECTORS or (s.words[j] == "t" and not s.glued[j]):
@@ -224,7 +224,7 @@ def _trailing(s: Tokens, found: When) -> When | None:
     return replace(found, clock=None, bound=Bound(word, found.clock), stop=j + 2)
 
 
-def _with(found: When, item: Item, after: int, passed: frozenset[str], s: Tokens) -> When | None:
+def _with(found: When, item: Item, after: int, passed: frozenset[str]) -> When | None:
     """`found` with one more item, or None when the two do not make one expression."""
     grown = replace(found, stop=after)
     coarse = found.day is not None and not _is_day(found.day)

@@ -1,7 +1,8 @@
-"""Anything that names days, and what is counted from a day: two weeks before Christmas, week of May 5."""
+"""Anything that names days; what is counted from one: two weeks before Christmas, week of May 5."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import datetime, time, timedelta
 
 from device.language.english_times.calendar import month, plain_year, resolve
@@ -31,20 +32,21 @@ _FINE = frozenset({"second", "minute", "hour"})
 def day_item(s: Tokens, i: int, now: Context) -> tuple[Item, int] | None:
     """The longest thing at token `i` that names days (or a moment counted from now)."""
     best: tuple[Item, int] | None = None
-    for read in (
-        present, _counted, _week_of, _nth_weekday, nth_of, rest, to_date, window, in_length, ago, edge, quarter,
-        decade, century, week_number, named_day, weekday, holiday, period, season, plain_year,
-    ):  # fmt: skip
-        found = read(s, i) if read in _UNTIMED else read(s, i, now)  # type: ignore[operator]
+    for found in _readings(s, i, now):
         if found is not None and (best is None or found[1] > best[1]):
             best = found
-    for date_ in (calendar_date(s, i, now), month(s, i)):
-        if date_ is not None and (best is None or date_[1] > best[1]):
-            best = date_
     return best or nth_weekday_name(s, i)
 
 
-_UNTIMED = (decade, century, plain_year)
+def _readings(s: Tokens, i: int, now: Context) -> Iterator[tuple[Item, int] | None]:
+    """What each rule reads at token `i`; of readings as long as each other the first counts."""
+    for timed in _RULES:
+        yield timed(s, i, now)
+    yield decade(s, i)
+    yield century(s, i)
+    yield plain_year(s, i)
+    yield calendar_date(s, i, now)
+    yield month(s, i)
 
 
 def one_day_at(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
@@ -169,3 +171,9 @@ def _week_of(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
     if unit == "weekend":
         return Days(monday + timedelta(days=5), monday + timedelta(days=7), "weekend"), day[1]
     return Days(monday, monday + timedelta(days=7), "week", loose=day[0].loose), day[1]
+
+
+_RULES: tuple[Callable[[Tokens, int, Context], tuple[Item, int] | None], ...] = (
+    present, _counted, _week_of, _nth_weekday, nth_of, rest, to_date, window, in_length, ago, edge,
+    quarter, week_number, named_day, weekday, holiday, period, season,
+)  # fmt: skip

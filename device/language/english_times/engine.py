@@ -39,7 +39,7 @@ class Found:
     span: Span
 
 
-_AMOUNTS = word_set("a an couple few several half one some")
+_AMOUNTS = word_set("a an couple few several half some less ½")
 _UNIT_NAMES = frozenset(word for word in UNITS if len(word) > 1) | {"working", "work"}
 _STARTERS = (
     frozenset(MONTHS)
@@ -105,10 +105,8 @@ def _may_start(s: Tokens, i: int) -> bool:
     if word not in _STARTERS or word == OTHER:
         return False
     following = s.words[i + 1]
-    if word in ("in", "within", "for", "more", "less"):
-        return s.numbers[i + 1] >= 0 or following in _AMOUNTS or following in CARDINALS or following in (
-            "less", "than", "½"
-        )  # fmt: skip
+    if word in ("in", "within", "for"):
+        return s.numbers[i + 1] >= 0 or following in _AMOUNTS or following in CARDINALS
     if word in _SHIFTS or word in _PAIRED:
         near = _PAIRED.get(word)
         if near is not None:

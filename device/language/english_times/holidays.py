@@ -32,7 +32,8 @@ _FLOATING = {
     "martin luther king jr day": (1, 0, 3, 0), "presidents day": (2, 0, 3, 0),
     "president day": (2, 0, 3, 0), "mother day": (5, 6, 2, 0), "mothers day": (5, 6, 2, 0),
     "memorial day": (5, 0, -1, 0), "father day": (6, 6, 3, 0), "fathers day": (6, 6, 3, 0),
-    "labor day": (9, 0, 1, 0), "columbus day": (10, 0, 2, 0), "indigenous people day": (10, 0, 2, 0),
+    "labor day": (9, 0, 1, 0), "columbus day": (10, 0, 2, 0),
+    "indigenous people day": (10, 0, 2, 0),
     "thanksgiving": (11, 3, 4, 0), "thanksgiving day": (11, 3, 4, 0),
     "black friday": (11, 3, 4, 1), "cyber monday": (11, 3, 4, 4),
 }  # fmt: skip
@@ -49,7 +50,7 @@ STARTS = frozenset(words[0] for words in _NAMES)
 
 
 def holiday(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
-    """Christmas, next Easter, black friday 2010, Halloween weekend, independence day of this year."""
+    """Christmas, next Easter, black friday 2010, Halloween weekend, labor day of this year."""
     shift = shift_of(s.words[i])
     at = i if shift is None else i + 1
     if s.words[at] == "the":
@@ -110,7 +111,7 @@ def _on(name: str, in_year: int) -> date | None:
 
 
 def _near(name: str, shift: int | None, now: Context) -> date | None:
-    """Last or next is the nearest on that side; bare, the preferred side of today, today included."""
+    """Last or next is the nearest on that side; bare, the preferred side, today included."""
     today = now.today
     near = [_on(name, today.year + offset) for offset in (-1, 0, 1)]
     days = [day for day in near if day is not None]

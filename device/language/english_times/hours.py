@@ -82,7 +82,7 @@ def _at_night(hours: float, clock: Clock, part: Part) -> float:
 
 
 def _within(hours: float, part: Part) -> float:
-    """The reading of an hour said without am or pm that lies in, or nearest to, a part of the day."""
+    """The reading of an hour without am or pm that lies in, or nearest to, a part of the day."""
     base = hours % HALF_DAY
     readings = [base, base + HALF_DAY, *([base + DAY] if part.last > DAY else [])]
     fitting = [h for h in readings if part.first <= h < part.last]

@@ -17,7 +17,8 @@ _PARTS: dict[str, tuple[float, float]] = {
 }  # fmt: skip
 """Hours people mean by a part of the day."""
 _HALVES: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
-    "morning": ((6, 9), (10, 12)), "afternoon": ((12, 14), (15, 18)), "evening": ((18, 20), (21, 24)),
+    "morning": ((6, 9), (10, 12)), "afternoon": ((12, 14), (15, 18)),
+    "evening": ((18, 20), (21, 24)),
     "night": ((20, 22), (23, 27)), "day": ((0, 12), (12, 24)),
 }  # fmt: skip
 """Early and late in it."""

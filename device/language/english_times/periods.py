@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from device.language.english_times.calendar import month, plain_year, resolve, shift_of
 from device.language.english_times.lexer import Tokens
-from device.language.english_times.lexicon import CARDINALS, SEASONS, UNITS
+from device.language.english_times.lexicon import CARDINALS, SEASONS, UNITS, word_set
 from device.language.english_times.numbers import ordinal, short_year, year_after
 from device.language.english_times.relative import period, unit_days
 from device.language.english_times.values import Calendar, Context, Days
@@ -29,13 +29,13 @@ WEEK = timedelta(days=7)
 _EARLY = frozenset({"early", "earlier"})
 _LATE = frozenset({"late", "later"})
 _TENS = {
-    word: value
-    for word, value in zip(
-        "twenties thirties forties fifties sixties seventies eighties nineties".split(),
-        range(20, 100, 10),
-        strict=True,
-    )
-}
+    "twenties": 20, "thirties": 30, "forties": 40, "fifties": 50, "sixties": 60, "seventies": 70,
+    "eighties": 80, "nineties": 90,
+}  # fmt: skip
+_SEASON_CUES = word_set(
+    "in during since until by before after of every late early mid whole this through over "
+    "throughout"
+)
 
 
 def whole(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
@@ -119,6 +119,7 @@ def _quarter_name(s: Tokens, i: int) -> tuple[int, int, int] | None:
 
 
 def quarter_year(s: Tokens, i: int, now: Context) -> tuple[int, int] | None:
+    """The year a quarter or week belongs to: 2019, of last year, of the year."""
     found = year_after(s, i)
     if found:
         return found
@@ -144,8 +145,7 @@ def season(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
     if shift is None and of_year is None:
         article = s.words[i - 1] == "the"
         cue = s.words[i - 2] if article else s.words[i - 1]
-        if cue not in ("in", "during", "since", "until", "by", "before", "after", "of", "every", "late",
-                       "early", "mid", "whole", "this", "through", "over", "throughout"):  # fmt: skip
+        if cue not in _SEASON_CUES:
             return None
         if s.words[at + 1] == "of" or (name in ("spring", "fall") and cue == "of"):
             return None

@@ -259,15 +259,7 @@ def _hours(first: When, last: When, now: Context) -> Span | None:
     if begin is None:
         return None
     day = days_meant(last, now)
-    if isinstance(last.clock, Clock):
-        if day is None:
-            stop = _later_clock(last, begin, first, now)
-        else:
-            stop = clock_span(day.first, last.clock, last.part, now).start
-    else:
-        ending = replace(last, day=last.day or first.day)
-        span = span_of(ending, now)
-        stop = span.end if span else None
+    stop = _stop(first, last, day, begin, now)
     if stop is None:
         return None
     if first.day is None and first.clock is not None and day is not None and stop <= begin.start:
@@ -277,9 +269,14 @@ def _hours(first: When, last: When, now: Context) -> Span | None:
     return Span(begin.start, stop, "range") if begin.start < stop else None
 
 
-def _later_clock(last: When, begin: Span, first: When, now: Context) -> datetime:
-    assert isinstance(last.clock, Clock)
-    if last.part is not None:
-        stop = clock_span(begin.start.date(), last.clock, last.part, now).start
-        return stop if stop > begin.start else stop + timedelta(days=1)
-    return first_after(last.clock, begin.start, now)
+def _stop(first: When, last: When, day: Days | None, begin: Span, now: Context) -> datetime | None:
+    """Where a range with hours ends: on its own day, else the first such hour after the start."""
+    if not isinstance(last.clock, Clock):
+        span = span_of(replace(last, day=last.day or first.day), now)
+        return span.end if span else None
+    if day is not None:
+        return clock_span(day.first, last.clock, last.part, now).start
+    if last.part is None:
+        return first_after(last.clock, begin.start, now)
+    stop = clock_span(begin.start.date(), last.clock, last.part, now).start
+    return stop if stop > begin.start else stop + timedelta(days=1)

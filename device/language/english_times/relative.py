@@ -92,7 +92,8 @@ def weekday(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
     found = _week_then_day(s, i, now)
     if found:
         return found
-    j, words = i, []
+    j = i
+    words: list[str] = []
     while len(words) < 2 and (shift_of(s.words[j]) is not None or s.words[j] == "up"):
         words.append(s.words[j])
         j += 1
@@ -181,7 +182,7 @@ def nth_weekday_name(s: Tokens, i: int) -> tuple[NthWeekday, int] | None:
 
 
 def period(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
-    """Next week, this calendar year, that weekend, the week after next; "the year" to end a clause."""
+    """Next week, this calendar year, that weekend, the week after next; "the year" at an end."""
     j = i + 1 if s.words[i] == "the" else i
     shift = shift_of(s.words[j])
     at = j if shift is None else j + 1

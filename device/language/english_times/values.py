@@ -59,7 +59,7 @@ class Days:
     """Whole days [first, stop).
 
     ``weekday``: named by its weekday alone. ``at``: the instant meant where this ends a range ("the
-    end of 2007"). ``loose``: no year was said, another may be meant. ``relative``: counted from now.
+    end of 2007"). ``loose``: no year was said, another may be meant. ``relative``: from now.
     """
 
     first: date

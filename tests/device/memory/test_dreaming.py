@@ -51,7 +51,7 @@ async def test_a_dream_turns_dialogue_into_memories(store: Store) -> None:
     await raw.ask(RecordMany(drafts))
     assert await consolidate_pending(raw, structured, working, batch=7, tz=SHANGHAI) == len(drafts)
     assert await consolidate_pending(raw, structured, working, batch=7, tz=SHANGHAI) == 0
-    events = [i for i in await structured.ask(ListItems(ItemKind.EVENT)) if "上海出差" in i.object]
+    events = [i for i in await structured.ask(ListItems(ItemKind.EVENT)) if "上海出差" in i.text]
     current = [e for e in events if e.state is EventState.ACTIVE]
     assert current[0].starts == datetime(2026, 3, 19, tzinfo=SHANGHAI).timestamp()
     assert "林晓" in (await working.ask(Lookup("我叫什么")))[0].text

@@ -50,11 +50,12 @@ def test_nothing_relevant_is_not_useful() -> None:
 
 
 def test_one_leg_is_thin_but_a_known_value_is_not() -> None:
-    legs = [turn(number, f"my cat sleeps {number}", 0.9) for number in range(LEANED_ON)]
+    legs = [turn(number, f"my cat sleeps {number}", 0.8) for number in range(LEANED_ON)]
     assert not assess("tell me about the cat", legs[:-1]).enough
     assert assess("tell me about the cat", legs).enough
     known = from_hit(Hit("value:cat", Layer.WORKING, "cat: Momo", 0.0, 1.0))
     assert assess("tell me about the cat", [known]).enough
+    assert assess("tell me about the cat", [turn(1, "my cat sleeps", 0.95)]).enough
 
 
 def test_missing_is_what_no_relevant_memory_tells() -> None:
@@ -138,10 +139,10 @@ def test_a_known_value_keeps_its_score_whatever_the_words() -> None:
 def test_used_feedback_raises_an_item_a_little_and_never_much() -> None:
     def score(accesses: int) -> float:
         item = Item("mem:1", ItemKind.EVENT, "trip", 0.0, 0.0, (), accesses=accesses)
-        return from_item(item, 1.0, 1.0).hit.score
+        return judged(Question.of("trip"), [from_item(item, 1.0, 1.0)])[0].hit.score
 
-    assert score(0) == 1.0 < score(1) < score(10)
-    assert score(10**9) == pytest.approx(1.2)
+    assert score(0) < score(1) < score(10)
+    assert score(10**9) == pytest.approx(1.2 * score(0))
 
 
 def test_merge_keeps_a_memory_once_with_its_best_score() -> None:

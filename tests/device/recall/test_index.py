@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from device.recall import index as index_module
 from device.recall.analysis import terms
 from device.recall.index import Entry, LayerIndex, Ranking
 from device.recall.vectors import VectorIndex
@@ -16,6 +18,13 @@ def index_of(*entries: Entry, ranking: Ranking | None = None) -> LayerIndex:
     index = LayerIndex(terms, dimension=EMBEDDING, ranking=ranking)
     index.add(entries)
     return index
+
+
+def test_irregular_forms_meet_their_stem() -> None:
+    index = index_of(Entry(1, "She went home", 0.0, "a"), Entry(2, "she is home", 0.0, "b"))
+    assert numbers(index, "who goes") == [1]
+    assert terms("moved") == terms("move")
+    assert terms("my kids") == terms("a child")
 
 
 def numbers(index: LayerIndex, query: str, k: int = 10, **how: object) -> list[int]:
@@ -74,6 +83,42 @@ def test_removed_memories_are_gone_and_the_rest_keep_their_numbers() -> None:
     found = numbers(index, "boats", 100)
     assert sorted(found) == [n for n in range(100, 140) if n not in (105, 110)]
     assert numbers(index, "note 120")[0] == 120
+    index.add([Entry(200, "note 200 about boats", 1.0, "s")])
+    assert numbers(index, "note 200")[0] == 200
+
+
+def test_what_stands_after_a_matching_question_is_lifted_more_than_what_stands_before() -> None:
+    index = index_of(
+        Entry(1, "nothing of it", 0.0, "a"),
+        Entry(2, "which sushi place was it?", 30.0, "a", asks=True),
+        Entry(3, "a small one by the river", 60.0, "a"),
+    )
+    found = {match.number: match.score for match in index.search("sushi place", 5)}
+    assert found[3] > found[1] > 0
+    assert numbers(index, "sushi place") == [2, 3, 1]
+
+
+def test_context_is_lent_by_the_best_matches_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A word that everybody says must not make a query walk the whole memory."""
+    monkeypatch.setattr(index_module, "LENDERS", 3)
+    entries = [Entry(n, "tea" if n % 10 else "green tea pot", float(n), "s") for n in range(100)]
+    wide = index_of(*entries, ranking=Ranking(episode=0.0))
+    best = numbers(wide, "green tea pot", 3)
+    assert set(best) <= {n for n in range(100) if n % 10 == 0}
+    assert len(numbers(wide, "green tea pot", 200)) == 100
+
+
+def test_tombstones_are_cleared_at_twenty_percent_or_when_told() -> None:
+    index = index_of(*(Entry(n, f"note {n} about boats", float(n), "s") for n in range(100)))
+    index.remove(range(20))
+    assert not index.tidy()
+    index.remove([20])
+    assert index.tidy()
+    assert not index.tidy(every=True), "nothing is left to clear"
+    assert len(index) == 79
+    assert sorted(numbers(index, "boats", 200)) == list(range(21, 100))
+    index.remove([50])
+    assert index.tidy(every=True)
     index.add([Entry(200, "note 200 about boats", 1.0, "s")])
     assert numbers(index, "note 200")[0] == 200
 
