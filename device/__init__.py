@@ -8,7 +8,9 @@ memory/        raw, structured and working layers, consolidation, forgetting
 language/      times, entities, events, preferences (zh and en)
 recall/        router, ranking, evaluation, labelled probes
 probing/       memory probes: standard questions about scripted dialogues
+agent/         what an agent learns of apps and tasks, and is given of it
+owner/         what the owner sees, erases, takes out and brings back
 learning/      examples from feedback, local training
 sync/          usage, outbox, session, adoption
-interfaces/    command line and chat exports
+interfaces/    command line, Python, MCP, the local page, chat and episode imports
 """

@@ -37,6 +37,7 @@ USER_SPEAKERS = frozenset({"user", "me", "myself", "i", "我", "本人", "自己
 _SIBLINGS = {"哥": "brother", "姐": "sister", "弟": "brother", "妹": "sister"}
 _FIRST_PERSON = re.compile(r"我|本人|家|住址|地址|号|过敏|\b(?:I|i|my|My|we|We|our|Our|me)\b|[Tt]his is|^home")
 _RELATED = re.compile(r"叫|岁|生日|电话|手机|\b(?:my|our|My|Our|have|own|got|adopted)\b")
+_NO_NAME = re.compile(r"^[下了个辆他她你它份声]|^(?:一|外卖|出租)")
 _ASKS = re.compile(r"[?？]\s*$|[吗呢]$|来着$")
 _ASKED_VALUE = ("什么", "哪", "谁", "多少", "吗", "几", "啥", "怎么")
 _SENTENCE_END = re.compile(r"(?<=[。！？!?；;\n])|(?<=[.])(?=\s)")
@@ -105,7 +106,8 @@ def _relation(word: str) -> str:
 def _keep(found: dict[str, Attribute], key: str, value: str, text: str) -> None:
     value = value.strip(" ，,：:").removesuffix("'s").removesuffix("’s")
     question = any(mark in value for mark in _ASKED_VALUE)
-    if value and not question and value.lower() not in NOT_A_NAME and key not in found:
+    named = not key.endswith("name") or not _NO_NAME.match(value)
+    if value and not question and value.lower() not in NOT_A_NAME and named and key not in found:
         found[key] = Attribute(key, value, text.strip(" .，。！"))
 
 

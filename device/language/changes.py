@@ -27,8 +27,8 @@ _MOVE_ZH = re.compile(
     r"|往[前后](?:推|调|挪|移|延)(?=[一两二三四五六七八九十半几\d])|先放一放，?等"
 )
 _MOVE_EN = re.compile(
-    r"\b(?:mov(?:e|ed|es|ing)|push(?:ed|ing)?|shift(?:ed)?|re-?schedul(?:e|ed)|postpon(?:e|ed)|delay(?:ed)?|slid|chang(?:e|ed)|"
-    r"bring|brought|put(?: off)?|swap(?:ped)?|switch(?:ed)?|do|have|held)\b[^.;]*?\b(?:to|until|till|for|forward to|back to|back by|by|instead on)\b"
+    r"\b(?:mov(?:e|ed|es|ing)|push(?:ed|ing)?|shift(?:ed)?|re-?schedul(?:e|ed)|postpon(?:e|ed)|delay(?:ed)?|slid|swap(?:ped)?|switch(?:ed)?|put off)\b[^.;]*?\b(?:to|until|till|for|by)\b"
+    r"|\bchanged? (?:\S+ ){0,4}?to\b|\b(?:bring|brought|put|pulled) (?:\S+ ){0,4}?(?:forward|back|up|off) (?:to|until|till|by)\b"
     r"|\bnow (?:land|arrive|leave|start|begin|happen|take)s?\b|\b(?:is|are|it's) (?:now )?(?:on|at) (?=.{2,20}\bnow\b)|\bmake it(?= .{1,20}(?:instead|[ap]m\b))|\bput .{2,40} on hold until\b"
     r"|\blet's (?:do|make it|move it|say|have)(?= .{2,30}instead)|\b(?:date|time|day) (?:has )?(?:changed|moved)(?: to|, (?:it's|now))?(?: now)?|\bmoves to\b",
     re.IGNORECASE,
@@ -59,10 +59,10 @@ _CORRECT = re.compile(
 _NO_CORRECTION = re.compile(r"\b(?:not sure|actually (?:free|really|quite|pretty|going))\b|^actually i(?:'m| am)\b", re.IGNORECASE)
 _DONE = re.compile(
     r"(?:去|办|做|看|打|考|面|搬|查|交|开|买|弄|吃|投|写|跑|聚|玩|补|修|付|签|寄|取|拿|收|还|洗|剪|领|缴|填|发|送|接|弄|处理|检查)(?:完|好|过|出去|回来|下来|上)了|看过(?=了|$)|回来了|结束了|搞定了?|完成了|已经(?:去|办|做|取|买|交|付|拿|寄|还|签|订|改|换|退|收|发|写|打|补|修|洗|看)\S{0,2}了(?!解)|办下来|下来了|完了$|(?:取|交|付|寄|还|发)了$|考?过了$"
-    r"|\b(?:done|finished|completed|over with|is over|back from|got back|wrapped up|all sorted|sorted(?: now| out)?|came through|picked up|handed in|paid (?:the|my|off)|turned in|taken care of|(?:is|are|got|been) (?:fixed|signed|repaired|done|sorted|paid|picked up|delivered)|already (?:went|did|paid|picked|sent|got|been|changed|bought|collected)|checked off|passed the)\b",
+    r"|\b(?:done|finished|completed|over with|is over|back from|got back|wrapped up|all sorted|sorted(?: now| out)?|came through|picked up|handed in|paid (?:the|my|off (?:the|my))|turned in|taken care of|(?:is|are|got|been) (?:fixed|signed|repaired|done|sorted|paid|picked up|delivered)|already (?:went|did|paid|picked|sent|got|been|changed|bought|collected)|checked off|passed the)\b",
     re.IGNORECASE,
 )
-_NOT_DONE = re.compile(r"没|还(?:没|未)|不|吃好玩好|玩好了|^(?:[^，。]{0,4}，)?(?:那|就|可以|我就)[^。]*好了|休息好了|\bever done\b|\b(?:stuff|things?|work|it) (?:get(?:ting)? )?done\b|\bthings?\b.*\bdone\b|\bget(?:ting)? \w+ done\b|\b(?:not|n't|never|well done|until|before|when|once|to get|to have)\b|\b(?:will|gets?|going to) be\b", re.IGNORECASE)
+_NOT_DONE = re.compile(r"没|还(?:没|未)|不|吃好玩好|玩好了|^(?:[^，。]{0,4}，)?(?:那|就|可以|我就)[^。]*好了|休息好了|\bever done\b|\b(?:stuff|things?|work|it) (?:get(?:ting)? )?done\b|聊天|对话|\b(?:chat|conversation)\b|\bthings?\b.*\bdone\b|\bget(?:ting)? \w+ done\b|\b(?:not|n't|never|well done|until|before|when|once|to get|to have)\b|\b(?:will|gets?|going to) be\b", re.IGNORECASE)
 
 _UNITS_ZH = {"分钟": 60.0, "小时": 3600.0, "钟头": 3600.0, "天": DAY, "周": 7 * DAY, "星期": 7 * DAY, "礼拜": 7 * DAY, "个月": 30 * DAY}
 _UNITS_EN = {"minute": 60.0, "hour": 3600.0, "day": DAY, "week": 7 * DAY, "fortnight": 14 * DAY, "month": 30 * DAY}

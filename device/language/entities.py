@@ -17,7 +17,7 @@ _LATIN_RUN = re.compile("[a-z]")
 
 _CITY_ZH = re.compile("|".join(CITIES_ZH))
 _PLACE_ZH = re.compile(
-    rf"(?:去(?![年世掉])|(?<![感受看学听得找收会遇想达拿碰感觉提说谈])到|(?<![正实存现])在|(?<![起下出过上说看听本原后未将从])回|(?<![起下出过上说看听本原后未将从向])来|飞|前往|抵达|搬到|住|从|逛|抵|入职|参观|游览)了?([{HAN}A-Za-z0-9·]{{2,14}})"
+    rf"(?P<by>去(?![年世掉])|(?<![感受看学听得找收会遇想达拿碰感觉提说谈])到|(?<![正实存现])在|(?<![起下出过上说看听本原后未将从])回|(?<![起下出过上说看听本原后未将从向])来|飞|前往|抵达|搬到|住|从|逛|抵|入职|参观|游览)了?(?P<name>[{HAN}A-Za-z0-9·]{{2,14}})"
 )
 _HOME_ZH = re.compile(r"(?:在|回|到)(家)(?=里|写|做|看|吃|睡|休|办|陪|带|待|学|练|和|跟|过|$|[，。])")
 _PLACE_STOP = re.compile(
@@ -25,9 +25,11 @@ _PLACE_STOP = re.compile(
     r"面试|考试|唱|[跑](?!马场)|下棋|休息|体检|钓|爬|游玩|游(?!泳[馆池])|的时候|的|了|(?<!协)和(?!平|谐)|跟|把|给|[做当等喝]|一[趟起下个条家场次]|附近|那边|这边|里(?!约|士|斯)|，|手术|值班|坐|待|来|拜访|看望|陪|带|送|(?<=.{2})到|(?<=.{2})去|(?<=.{2})飞|(?<=.{2})回|(?<=.{2})从|[搬转]|玩儿|听|运动|健身(?!房)|滑雪(?!场)|露营(?!地)|举[办行]|过[年节]|好[了]|就|别|[这那][趟个次家边种件]|这家|那家|酒店住|住宿"
 )  # fmt: skip
 _NOT_A_PLACE = re.compile(
-    r"^(?:时候|一起|家里?$|家$|那里|这里|哪里?|这|那|我|你|他|她|它|前|后|底|现在|今天|明天|昨天|时|了|过|想|说|提醒|做|努力|考虑|学习|准备|思考|计划|打算|忙|用|等|听|聊|写|讨论|攀登|尝试|体验|了解|抓住|试|线|网上|手机|"
+    r"^(?:时候|一起|家里?$|家$|那里|这里|哪里?|这|那|我|你|他|她|它|前|后|底|现在|今天|明天|昨天|时|了|过|想|说|提醒|做|努力|规律|考虑|学习|准备|思考|计划|打算|忙|用|等|听|聊|写|讨论|攀登|尝试|体验|了解|抓住|试|线|网上|手机|"
     r"最|不|没|很|帮|第|下周|上周|周|月|年|\d+[年月日号点]|早|晚|中午|上午|下午|国庆|春节|过年|确实|真|挺|一|几|两|自己|大家|所有|什么|怎么|玩|吃|看|此|家人|朋友|老家$|未来|期间|班|路上|床上|外面|意|线上|乎|于|电影里|书里|电话里|内心|心里|心底|工作|生活|各|每|其|更|能|可以|应该|需要|面对|这些|重要|以|为|之)"
 )
+_WEAK_ZH = frozenset("来到从回逛抵")
+"""Verbs that stand before much else than places."""
 _SUFFIX_ZH = re.compile(r"(?:[市省县区镇村街路店馆院场园站楼厅校局所港湾岛山河湖海江城寺桥厦吧学社司会行家号室]|中心|公寓|机场|银行)\d*$")
 
 _NOUN_EN = "|".join(PLACE_NOUNS_EN)
@@ -82,11 +84,12 @@ def find_place(text: str) -> str:
 def _place_zh(text: str) -> str:
     best = ""
     for match in _PLACE_ZH.finditer(text):
-        name = _PLACE_STOP.split(match.group(1), maxsplit=1)[0]
+        name = _PLACE_STOP.split(match["name"], maxsplit=1)[0]
         city = _CITY_ZH.match(name)
         if city is not None and not _SUFFIX_ZH.search(name):
             name = city.group()
-        if 2 <= len(name) <= MAX_PLACE_CHARACTERS and not _NOT_A_PLACE.match(name) and not _RELATION_ZH.fullmatch(name):
+        sure = city is not None or match["by"] not in _WEAK_ZH or _SUFFIX_ZH.search(name)
+        if sure and 2 <= len(name) <= MAX_PLACE_CHARACTERS and not _NOT_A_PLACE.match(name) and not _RELATION_ZH.fullmatch(name):
             best = name
             break
     if best:

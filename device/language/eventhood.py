@@ -42,9 +42,9 @@ _EACH = re.compile(
     re.IGNORECASE,
 )
 _VAGUE_ZH = re.compile(
-    r"尝试|实践|遇到|认为|首先要|(?<=去)看(?:看|一看|一下)|会去看|试试|试着|试一试|注意|努力|继续|坚持(?!了)|考虑|记住|记下|记得你|分享|聊|请教|问(?:你|您|一下|完)|告诉你|了解|知道|加油|保持|调整|改进|改善|多[读看听写吃喝练做陪]|好好|尽量|尽力|克服|珍惜|感受到|体会|相信|希望|祝|感谢|谢谢|按照?你|听你|(?<!去)看看|想想|学习(?!班)|学到|寻求|找到自己|变得|放松|提高|享受|受益|面对|感到|觉得|感觉|意识到|明白"
+    r"尝试|查找|多参加|实践|遇到|认为|首先要|(?<=去)看(?:看|一看|一下)|会去看|试试|试着|试一试|注意|努力|继续|坚持(?!了)|考虑|记住|记下|记得你|分享|聊|请教|问(?:你|您|一下|完)|告诉你|了解|知道|加油|保持|调整|改进|改善|多[读看听写吃喝练做陪]|好好|尽量|尽力|克服|珍惜|感受到|体会|相信|希望|祝|感谢|谢谢|按照?你|听你|(?<!去)看看|想想|学习(?!班)|学到|寻求|找到自己|变得|放松|提高|享受|受益|面对|感到|觉得|感觉|意识到|明白"
 )
-_CHAT_ZH = re.compile(r"(?:和|跟|与|向|找)(?:你|您)|想(?:请教|问|咨询|了解|知道|听听|聊|找)|问(?:你|您|题)|告诉(?:你|您)|(?:给|帮)(?:我|我们|咱)(?!妈|爸|姐|哥|弟|妹|老|儿|女|孩|家|打了|开了|寄|买|送|做)|推荐|评分|人均|有什么|有没有|的餐馆|(?:需要|要|想|再)(?:找|选|订|预[定订])?一?[个家间].{0,16}(?:酒店|餐馆|景点)|消费是|票价|价格[是在]|最低价|元以上|\d+-\d+元|游玩时[长间]|游玩\d|^(?:还)?(?:要有|要能|需要有|最好)|的就(?:行|好|可以)")
+_CHAT_ZH = re.compile(r"(?:和|跟|与|向|找)(?:你|您)|想(?:请教|问|咨询|了解|知道|听听|聊|找)|问(?:你|您|题)|告诉(?:你|您)|(?:给|帮)(?:我|我们|咱)(?!妈|爸|姐|哥|弟|妹|老|儿|女|孩|家|打了|开了|寄|买|送|做)|推荐|评分|人均|有什么|有没有|的餐馆|发我|谢谢。?$|(?:需要|打算.{0,10}|要|想|再)(?:找|选|订|预[定订])?一?[个家间].{0,16}(?:酒店|餐馆|景点)|消费是|票价|价格[是在]|最低价|元以上|\d+-\d+元|游玩时[长间]|游玩\d|^(?:还)?(?:要有|要能|需要有|最好)|的就(?:行|好|可以)")
 _SELF_ZH = re.compile(r"我|咱|本人|家里|自己")
 _OTHERS_ZH = re.compile(r"^(?:那|其实|所以|但是|不过|而且|因为)?，?(?:你|您|他|她|它|他们|她们|它们|大家|人们|别人|有人|这(?!周|个?月|次我|天|几天我|两天我)|那(?!天|晚|次我|年|我)|现在的|谁|真|太|好(?!不容易)|原来|如何|怎|非常|很|最好)")
 _PEOPLE_NOUN_ZH = re.compile(r"(?:医生|老师|水管工|师傅|快递|房东|物业|客户|同事|朋友|飞机|航班|高铁|火车|会议?|课|考试|手术|生日|婚礼|聚会|体检|面试|年会|发布会|家长会|比赛|演唱会|房租|签证|护照|保险|合同|物业费|水电费|截止|到期|纪念日|疫苗|复查|门票|展览|开学|放假|值班|轮到)")
@@ -52,10 +52,10 @@ _STATE_ZH = re.compile(r"^(?:感觉|觉得|好像|看起来|听起来|应该|可
 
 _VAGUE_EN = re.compile(
     r"\b(?:i|we)(?:'ll| will| would|'m going to| have to| need to| want to| must|'d like to|'ve got to| gotta)(?: definitely| also| surely| certainly| always| just| really| now| still| try to| make sure to| be sure to| continue to)*\s"
-    r"(?:try|keep|let|see (?!my|the (?:doctor|dentist|vet)|a |dr)|check(?! in)|look|think|consider|remember|be (?!in|at|on|home|late|back in|away|there by|\w+ing|a \w+|meeting)|do (?:my best|it|that|so|this|some research)|search|make (?:sure|it work|the most|a difference|some changes)|continue|work hard(?:er)?|give it|follow|pay attention|take (?:your|that|it|care|note|some time|things|a look)|say|tell|know|hear|thank|ask|chat|talk about|share|help (?:people|others|you|them)|focus|adjust|improve|find (?:out|some|a way)|use (?:your|that|it)|listen to (?:your|you)|believe|have (?:to say|faith|more)|get (?:through|back to (?:you|it)|there|it)|stay (?:positive|strong|focused|motivated|resilient)|practice more|read more|learn (?:more|from|how)|explore (?:more|new)|add|go for it|miss|never|support|put|show|hope|send you|give (?!a (?:talk|speech|presentation|lecture))|have (?:a (?:blast|great|good|nice)|fun)|make (?:a list|them|it|you|people|others)|rock|inspire|spread|raise|reach|shape|feel|understand|learn about)\b",
+    r"(?:try|keep|let|see (?!my|the (?:doctor|dentist|vet)|a |dr)|check(?! in)|look|think|consider|remember|be (?!in|at|on|home|late|back in|away|there by|\w+ing|a \w+|meeting)|do (?:my best|it|that|so|this|some research)|search|make (?:sure|it work|the most|a difference|some changes)|continue|work hard(?:er)?|give it|follow|pay attention|take (?:your|that|it|care|note|some time|things|a look)|say|tell|know|hear|thank|ask|chat|talk about|share|help (?:people|others|you|them)|focus|adjust|improve|find (?:out|some|a way)|use (?:your|that|it)|listen to (?:your|you)|believe|have (?:to say|faith|more)|get (?:through|back to (?:you|it)|there|it)|stay (?:positive|strong|focused|motivated|resilient)|practice more|read more|learn (?:more|from|how)|explore (?:more|new)|add|go for it|miss|never|support|put|show|hope|send you|push|give (?!a (?:talk|speech|presentation|lecture))|have (?:a (?:blast|great|good|nice)|fun)|make (?:a list|them|it|you|people|others)|rock|inspire|spread|raise|reach|shape|feel|understand|learn about)\b",
     re.IGNORECASE,
 )
-_CHAT_EN = re.compile(r"\b(?:i hope|talking (?:to|with) you|lemme|with you|tell you|ask you|talk to you|your (?:advice|suggestion|recommendation|help|support|words|earlier)|you (?:said|mentioned|told|recommended|suggested)|since we (?:last )?(?:chatted|talked|spoke)|thank(?:s| you)|let you know)\b|^(?:good (?:morning|afternoon|evening)|hello|hey|hi)\b[^.!?]{0,20}$", re.IGNORECASE)
+_CHAT_EN = re.compile(r"\b(?:i hope|talking (?:to|with) you|lemme|^sometimes|for you(?!r)\b|with you|tell you|ask you|talk to you|your (?:advice|suggestion|recommendation|help|support|words|earlier)|you (?:said|mentioned|told|recommended|suggested)|since we (?:last )?(?:chatted|talked|spoke)|thank(?:s| you)|let you know)\b|^(?:good (?:morning|afternoon|evening)|hello|hey|hi)\b[^.!?]{0,20}$", re.IGNORECASE)
 _SELF_EN = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|we|we're|we've|we'll|my|our|us|me)\b", re.IGNORECASE)
 _OTHERS_EN = re.compile(r"^(?:well,? |and |but |so |oh,? |wow,? |yeah,? |yes,? )*(?:you|your|he|she|they|it|it's|that|that's|this|these|those|there's|there|here's|here|who|what|how|people|everyone|everybody|nothing|each|as|being|losing)\b", re.IGNORECASE)
 _STATIVE_EN = re.compile(r"\b(?:i|we)(?:'ve| have|'m| am|'d)?(?: also| just| really| always| never| still)*\s(?:felt|feel|realized?|realised?|belonged|needed|wanted|liked|loved|hoped|thought|believed|knew|noticed|understood|remembered|appreciate|appreciated|agree|agreed with|used to|seemed|guess|mean|think|know|bet|heard|faced|followed|turned|been (?:doing|feeling|thinking|so|really|there|having|great|good|through)|had (?:to|the (?:guts|chance|courage))|got (?:to|this|the (?:feeling|hang)|through|carried))\b", re.IGNORECASE)
@@ -72,7 +72,7 @@ _EMPTY_EN = re.compile(
     re.IGNORECASE,
 )
 _GENERIC_ZH = re.compile(
-    r"^(?:了|一下|个|地方|去|一?家)*(?:吃饭|休息|玩儿?|逛逛|看看|转转|走走|游玩|酒店住宿|餐馆吃饭|户外玩|这里|这儿|那里|它家|住宿|饭|好)*(?:吧|呀|下|了|好|一下)*$"
+    r"^(?:去)?[这那它他](?:个|家|里|边|儿|附近)|^(?:了|一下|个|地方|去|一?家)*(?:吃饭|休息|玩儿?|逛逛|看看|转转|走走|游玩|酒店住宿|餐馆吃饭|户外玩|这里|这儿|那里|它家|住宿|饭|好)*(?:吧|呀|下|了|好|一下)*$"
 )
 """Objects that say nothing: "go out", "have a look"."""
 _GENERIC_PLACE_ZH = frozenset("酒店 餐馆 景点 户外 郊外 附近 这家酒店 餐厅 饭店 酒店对付".split())

@@ -108,6 +108,11 @@ _NO_OBJECT_EN = re.compile(
     re.IGNORECASE,
 )
 _NO_OBJECT_ZH = re.compile(r"^(?:它|你|您|这(?:个|种|里|样|款|家|些|本|部|道)?(?!\S{3})|那种|那(?:个|里|样|些)?(?!\S{3})|(?:吃|喝|看|听|玩|的|了|上)$|(?:吃|看|听|喝|玩|做)的|里面|其中|就|什么|哪|谁|多少|怎么|不|得很|极了|听到|和你|跟你|这种\S{1,3}$|你\S*|他们?$|她$|的话)")
+_MAIN_EN = re.compile(
+    r"(?:^|[^\w\s'’]\s*|\b(?:and|but|so|because|cause|why|that|since|though|although|while|as|actually|yes|yeah|well|however|still|personally|honestly|lately|now|say|said|think|know|guess|time|general|or|then|too|always|days|recently|today)\s+)$",
+    re.IGNORECASE,
+)
+"""What may stand before a main clause: "a job I enjoy" is none."""
 _PLANNED = re.compile(r"\b(?:today|tonight|tomorrow|yesterday|this (?:time|week\w*|morning|afternoon|evening)|last (?:night|week)|next (?:week|month|year)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|right now)\b", re.IGNORECASE)
 _OTHER_SUBJECT = re.compile(
     r"(?:他|她|它|他们|她们|你|您|大家|别人|人家|谁|很多人|人们|年轻人|老板|老师|同事|朋友们?)(?:也|都|很|最|特别|就|只|不|一定|肯定|会|可能|应该)*$"
@@ -134,6 +139,8 @@ def _favourite(found: re.Match[str]) -> Preference | None:
 def _english(sentence: str) -> Preference | None:
     for match in _EN.finditer(sentence):
         verb, adverb, thing = match["verb"].lower(), match["adverb"].lower(), match["what"].strip()
+        if not _MAIN_EN.search(sentence[: match.start()]):
+            continue
         wish = re.search(r"'d|would", adverb) and not verb.startswith("rather")
         if wish or _NO_OBJECT_EN.match(thing) or (verb in ("stand", "bear") and not _NOT.search(adverb)):
             continue

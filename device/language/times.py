@@ -33,9 +33,9 @@ class TimeExpression:
     part, day, weekend, week, month, …, range, before, after, from).
 
     An open range keeps a finite stand-in for its unknown end, so that every expression can be
-    compared and stored as two numbers: "before X" starts now or at X, whichever is earlier, "after
-    X" and "from X on" end a year after their start, "since X" now. `open_start` and `open_end` tell
-    the stand-in apart.
+    compared and stored as two numbers: "before X" starts now, or a year before X when X is past;
+    "after X" and "from X on" end a year after their start, "since X" now. `open_start` and
+    `open_end` tell the stand-in apart.
     """
 
     text: str

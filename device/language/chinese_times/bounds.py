@@ -13,7 +13,7 @@ from device.language.spans import AFTER, BEFORE, FROM, UNIT_SECONDS, Span, from_
 __all__ = ["OPEN_END", "Bound", "bound", "counted_from", "opened"]
 
 OPEN_END = timedelta(days=365)
-"""How far an expression open to the future (五月以后) reaches."""
+"""How far a stand-in reaches: to the future (五月以后), or from before a past (2018年以前)."""
 _FUZZY = frozenset({"month part", "year part"})
 """Loose ends of a period: 月底之前 runs to the end of the month."""
 
@@ -115,7 +115,7 @@ def opened(span: Span, to: Bound, now: datetime) -> Span:
     if to.side == BEFORE:
         whole = to.inclusive or span.grain in _FUZZY
         end = span.end if whole and not clock else span.start
-        return Span(min(now, end), end, BEFORE)
+        return Span(now if now < end else end - OPEN_END, end, BEFORE)
     start = span.start if to.inclusive or clock else span.end
     end = max(now, span.end) if to.until_now else start + OPEN_END
     return Span(start, max(start, end), to.side)

@@ -60,10 +60,11 @@ YEAR = (
     rf"|(?:{any_of(ERAS)})(?:元|\d{{1,2}}|[一二三四五六七八九十廿卅]{{1,3}})年|{_TWO_DIGITS})"
 )
 MONTH_NUMBER = r"(?:1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])"
+_NEW_YEAR_MONTH = "元"
 LUNAR_MONTH = rf"(?:闰?(?:正|冬|腊|{MONTH_NUMBER})月)"
 _RELATIVE_MONTH = r"(?:[上下]{1,3}一?个?月|[这本当该今]一?个?月)"
 MONTH = (
-    rf"(?:(?<![\d.个第]){MONTH_NUMBER}月(?:份)?(?![球亮饼薪经季色光票子台租卡嫂供息天]|怀胎)"
+    rf"(?:(?<![\d.个第])(?:{MONTH_NUMBER}|{_NEW_YEAR_MONTH})月(?:份)?(?![球亮饼薪经季色光票子台租卡嫂供息天]|怀胎)"
     rf"|{_RELATIVE_MONTH}(?![球亮饼薪经色光票]))"
 )
 DAY = rf"(?:3[01]|[12]\d|0?[1-9]|三十一?|卅一?|二?十{COUNT}?|廿{COUNT}?|{COUNT})"
@@ -101,7 +102,8 @@ def month_of(text: str, now: datetime, year: int | None, prefer: Prefer) -> tupl
     if text[0] in "上下这本当该今":
         moved = add_months(now.date().replace(day=1), shift_of(text))
         return moved.year, moved.month
-    month = int(chinese_number(re.sub("月份?$", "", text)))
+    number = re.sub("月份?$", "", text)
+    month = 1 if number == _NEW_YEAR_MONTH else int(chinese_number(number))
     if year is not None:
         return year, month
     if prefer is Prefer.PAST and month > now.month:

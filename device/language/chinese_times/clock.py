@@ -79,7 +79,7 @@ def _is_clock(match: re.Match[str]) -> bool:
     if match["m"] or match["s"] or match["less"] or match["less2"] or match["past"]:
         return True
     if match["mark"] == "时":
-        alone = len(match["h"]) == 1 and not match["h"].isascii()
+        alone = len(match["h"]) == 1 and match["h"] in DIGITS[1:]
         return not _DAYS_BEFORE.search(before) and (
             not alone or bool(_STRONG_BEFORE.search(before))
         )

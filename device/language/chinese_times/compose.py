@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from device.language.chinese_times.bounds import counted_from
 from device.language.spans import UNIT_SECONDS, Kind, Piece, Prefer, Span
 
-__all__ = ["Composed", "composed", "joined"]
+__all__ = ["Composed", "again", "composed", "joined"]
 
 LAST_AFTERNOON_HOUR = 5
 """An hour up to this said bare (三点) is one of the afternoon."""
@@ -206,17 +206,17 @@ def _dated(first: Composed, second: Composed, now: datetime) -> tuple[Composed, 
     """
     if first.dated and second.floating:
         if first.floating:
-            past = _again(first, now, Prefer.PAST)
-            then = _again(second, past.span.start, Prefer.FUTURE)
+            past = again(first, now, Prefer.PAST)
+            then = again(second, past.span.start, Prefer.FUTURE)
             if past.span.start <= now < then.span.end:
                 return past, then
-        return first, _again(second, first.span.start, Prefer.FUTURE)
+        return first, again(second, first.span.start, Prefer.FUTURE)
     if first.floating:
-        return _again(first, second.span.start, Prefer.PAST), second
+        return again(first, second.span.start, Prefer.PAST), second
     return first, second
 
 
-def _again(item: Composed, reference: datetime, prefer: Prefer) -> Composed:
+def again(item: Composed, reference: datetime, prefer: Prefer) -> Composed:
     """The expression with its floating dates read against another reference."""
     pieces = []
     for piece in item.pieces:

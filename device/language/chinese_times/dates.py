@@ -9,9 +9,7 @@ from datetime import date, datetime, timedelta
 
 from device.language.chinese_times.calendar import (
     DAY,
-    LUNAR_MONTH,
     MONTH,
-    MONTH_NUMBER,
     YEAR,
     is_relative,
     month_of,
@@ -19,7 +17,6 @@ from device.language.chinese_times.calendar import (
     shift_of,
     year_of,
 )
-from device.language.chinese_times.lunar import to_solar
 from device.language.chinese_times.numbers import COUNT, DIGITS, NUMBER, chinese_number
 from device.language.chinese_times.rules import rule
 from device.language.spans import (
@@ -35,7 +32,7 @@ from device.language.spans import (
     valid_date,
 )
 
-__all__ = ["RULES", "day_of_month", "day_piece", "lunar_day"]
+__all__ = ["RULES", "day_of_month", "day_piece"]
 
 
 def day_piece(span: Span | date | None, now: datetime, *, floating: bool = False) -> Piece | None:
@@ -186,86 +183,6 @@ def _century(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     return _years(century * 100 + decade, century * 100 + decade + 9, "decade", now)
 
 
-def _lunar_number(text: str) -> int:
-    return int(chinese_number(text.removeprefix("初").removesuffix("日").removesuffix("号")))
-
-
-LEAP_REACH = 38
-"""Years within which every doubled month comes again (two cycles of 19)."""
-_LUNAR_MONTHS = {"正": 1, "冬": 11, "腊": 12}
-
-
-def lunar_day(
-    month: int, day: int, now: datetime, prefer: Prefer, *, leap: bool = False
-) -> date | None:
-    """The solar day of a lunar date said with no year: the nearest on the preferred side."""
-    reach = LEAP_REACH if leap else 2
-    years = range(now.year - reach, now.year + reach + 1)
-    days = [d for d in (to_solar(y, month, day, leap=leap) for y in years) if d is not None]
-    past, future = [d for d in days if d <= now.date()], [d for d in days if d >= now.date()]
-    if prefer is Prefer.PAST:
-        return past[-1] if past else None
-    return future[0] if future else None
-
-
-def _lunar(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
-    """农历八月十五, 正月初一, 2015年十月初一, 闰二月初三; off the table it is read as written."""
-    word = match["month"].removesuffix("月")
-    leap = word.startswith("闰")
-    word = word.removeprefix("闰")
-    month = _LUNAR_MONTHS.get(word) or int(chinese_number(word))
-    day = _lunar_number(match["day"]) if match["day"] else None
-    year = year_of(match["year"], now)
-    if day is None:
-        return _lunar_month(year, month, now, prefer)
-    if year is None:
-        return day_piece(lunar_day(month, day, now, prefer, leap=leap), now, floating=True)
-    found = to_solar(year, month, day, leap=leap)
-    return day_piece(found or valid_date(year, month, day), now)
-
-
-def _lunar_month(year: int | None, month: int, now: datetime, prefer: Prefer) -> Piece | None:
-    years = [year] if year else list(range(now.year - 2, now.year + 3))
-    spans = [span for span in (_lunar_month_span(y, month, now) for y in years) if span is not None]
-    if prefer is Prefer.PAST and year is None:
-        spans = [span for span in reversed(spans) if span.start <= now]
-    elif year is None:
-        spans = [span for span in spans if span.end > now]
-    return day_piece(spans[0], now, floating=year is None) if spans else None
-
-
-def _lunar_month_span(year: int, month: int, now: datetime) -> Span | None:
-    first = to_solar(year, month, 1)
-    if first is None:
-        return None
-    last = to_solar(year, month, 30) or first + timedelta(days=28)
-    return days_span(first, last, now, "month")
-
-
-def _new_year_days(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
-    """大年初二, 年三十: the days about the Spring Festival."""
-    month, day = (12, 30) if match["day"] == "三十" else (1, _lunar_number(match["day"]))
-    year = year_of(match["year"], now)
-    if month == 1:
-        found = to_solar(year, 1, day) if year else lunar_day(1, day, now, prefer)
-        return day_piece(found, now, floating=year is None)
-    return _eve(year, now, prefer)
-
-
-def _eve(year: int | None, now: datetime, prefer: Prefer) -> Piece | None:
-    if year:
-        first = to_solar(year, 1, 1)
-        return day_piece(first - timedelta(days=1), now) if first else None
-    firsts = (to_solar(now.year + n, 1, 1) for n in range(-2, 3))
-    eves = [first - timedelta(days=1) for first in firsts if first is not None]
-    if prefer is Prefer.PAST:
-        return day_piece(
-            max((d for d in eves if d <= now.date()), default=None), now, floating=True
-        )
-    return day_piece(min((d for d in eves if d >= now.date()), default=None), now, floating=True)
-
-
-_LUNAR_DAY = r"(?:初(?:[一二三四五六七八九十]|10|[1-9])|三十|二?十[一二三四五六七八九]?|廿[一二三四五六七八九]?)"
 _NOT_AFTER_DAY = r"(?![\d点个年月天时分秒:多来几万百千人岁块元])"
 
 RULES = (
@@ -286,8 +203,4 @@ RULES = (
     rule("春夏秋冬", r"(?P<near>[今去明])(?P<season>[春夏秋冬])(?![节分至游运晚装令奥天季日])", _season),
     rule("年", rf"(?:(?:(?P<n>{NUMBER})|(?P<near>[上本下]个?))世纪的?)?(?P<decade>\d{{2}}|\d{{4}}|[{DIGITS}]{{4}}|{COUNT}十)年代", _century),
     rule("世", rf"(?:(?P<n>{NUMBER})|(?P<near>[上本下]个?))世纪", _century),
-    rule("初正腊农阴旧闰廿", rf"(?:农历|阴历|旧历)?(?:(?P<year>{YEAR})的?)?(?:农历|阴历|旧历)?(?P<month>{LUNAR_MONTH})(?P<day>初(?:[一二三四五六七八九十]|10|[1-9])|廿[一二三四五六七八九]?)日?", _lunar),
-    rule("农阴旧正腊闰", rf"(?:(?:农历|阴历|旧历)的?(?:(?P<year>{YEAR})的?)?(?P<month>{LUNAR_MONTH})(?P<day>(?:{_LUNAR_DAY}|[12]\d|30|[1-9])[日号]?)?)", _lunar),
-    rule("正腊冬闰", rf"(?:(?P<year>{YEAR})的?)?(?P<month>闰{MONTH_NUMBER}月|[正腊]月|冬月(?={_LUNAR_DAY}))(?P<day>{_LUNAR_DAY}[日号]?)?", _lunar),
-    rule("年", rf"(?:(?P<year>{YEAR})的?)?(?<![今去明前后每多\d])(?:大年|(?<![一-鿿])年|(?<=[，。在到从])年|(?<=年)年)(?P<day>初(?:十?[一二三四五六七八九]|十)|三十)(?![分岁多几个年月天号])", _new_year_days),
 )  # fmt: skip

@@ -9,8 +9,9 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from device.language.chinese_times.calendar import YEAR, any_of, year_of
-from device.language.chinese_times.dates import day_piece, lunar_day
+from device.language.chinese_times.dates import day_piece
 from device.language.chinese_times.lunar import TERMS, last_day, term_day, to_solar
+from device.language.chinese_times.lunar_dates import lunar_day
 from device.language.chinese_times.rules import rule
 from device.language.spans import Piece, Prefer, easter, month_day, nth_weekday, valid_date
 

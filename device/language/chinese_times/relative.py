@@ -50,7 +50,10 @@ _LENGTH = any_of(word for word in UNITS if word != "月")
 AMOUNT = rf"(?:(?:{NUMBER}|半)个?(?:{_LENGTH})半?|{NUMBER}个?半(?:{_UNIT})|(?:{NUMBER}个|[两半])月半?|半个月)"
 """An amount of one unit: 三天, 半年, 两年半, 一个半小时; months are counted with 个."""
 DURATION = rf"(?P<amounts>{AMOUNT}(?:[又零和]?{AMOUNT})*)(?:的?时间)?"
-_ONE_AMOUNT = re.compile(rf"(?P<n>{NUMBER}|半)(?P<half>个?半)?个?(?P<unit>{_UNIT})(?P<tail>半)?")
+_ONE_AMOUNT = re.compile(
+    rf"(?P<n>{NUMBER}|[半几数])(?P<half>个?半)?个?(?P<unit>{_UNIT})(?P<tail>半)?"
+)
+_WORDS = {"半": 0.5, "几": 3.0, "数": 3.0}
 _LONG_UNITS = {"quarter hour": ("minute", 15), "century": ("year", 100)}
 
 
@@ -63,7 +66,7 @@ _CALENDAR_DAY = re.compile(r"\d+日$")
 
 def amount_of(match: re.Match[str]) -> tuple[float, str]:
     """(number, unit) of one amount."""
-    number = 0.5 if match["n"] == "半" else chinese_number(match["n"])
+    number = _WORDS.get(match["n"]) or chinese_number(match["n"])
     if match["half"] or match["tail"]:
         number += 0.5
     unit, times = UNITS[match["unit"]], 1
@@ -202,6 +205,16 @@ def _this_time(_match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     return Piece(0, 0, Kind.CLOCK, clock=(now.hour, now.minute, 0))
 
 
+def _same_day(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+    """去年的今天, 三个月前的今天."""
+    if match["amounts"]:
+        return day_piece(shifted(match["amounts"], -1, now), now)
+    if match["month"]:
+        return day_piece(add_months(now.date(), shift_of(match["month"])), now)
+    years = (year_of(match["year"], now) or now.year) - now.year
+    return day_piece(add_months(now.date(), MONTHS_IN_YEAR * years), now)
+
+
 def _nth_weekday(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
     """十月的第一个星期一, 下个月最后一个周五, 2018年的第一个星期一."""
     year, word = year_of(match["year"], now), match["month"]
@@ -271,14 +284,15 @@ _NOT_THING = r"(?![一二三四五六日天末年期])"
 RULES = (
     rule("天日儿", rf"({any_of(word for word in _DAYS if len(word) > 1)})(?!头条)", _day),
     rule("早晚夜晨朝", r"([昨今明当前后寻琴听次翌])(?=早|晚|夜|晨|朝)(?![晚]上?辈)", _day),
-    rule("周星礼", rf"(?P<prefix>(?:[上下]{{1,3}}一?|这一?|本|今|该|当)个?)?(?:周|星期|礼拜)(?:(?P<day>[一二三四五六日天末1-7])(?![\d岁次个小]|(?<=\d)天))?(?![年期刊几边围转日岁])", _week),
+    rule("周星礼", r"(?P<prefix>(?:[上下]{1,3}一?|这一?|本|今|该|当)个?)?(?:周|星期|礼拜)(?:(?P<day>[一二三四五六日天末1-7])(?![\d岁次个小]|(?<=\d)天))?(?![年期刊几边围转日岁])", _week),
     rule("前后", rf"(?<![第最\d.这那上下]){DURATION}(?P<side>之?前|以前|之?后|以后|过后)(?![天年面台排途续果])", _ago_or_later),
     rule("过", rf"(?:再过|(?<![度经超通路])过)(?P<side>){DURATION}(?![前内])", _ago_or_later),
-    rule("最近过前上后下未接今往之随", rf"(?P<side>最近|过去|(?<![附接靠])近|(?:^|(?<=[，。、：；！？ 在的我你他她们和跟与]))[前后上下]|之前|未来|接下来|今后|往后|之后|随后)的?这?(?P<amounts>{AMOUNT})(?![前内半])", _window),
+    rule("最近过前上后下未接今往之随", rf"(?P<side>最近|过去|(?<![附接靠])近|(?:^|(?<=[，。、：；！？ 在的我你他她们和跟与]))[前后上下]|之前|未来|接下来|今后|往后|之后|随后)的?这?(?P<amounts>{AMOUNT}|[几数]个?(?:{_UNIT}))(?![前内半])", _window),
     rule("内", rf"(?:在|于)?(?:未来|接下来)?{DURATION}(?:之内|以内|内)", _within),
     rule("剩还", rf"(?:还剩下?|还有|剩下|剩余){DURATION}", _left),
     rule("天子期近来", r"(前几天|前些天|前两天|前阵子|前段时间|这几天|这两天|过几天|过两天|改天|最近|近来|近期)", _vague_days),
     rule("现此当目宜而依如眼马立这", r"(?:现在|此时此刻|此时|此刻|当前|目前|而家|依家|宜家(?!家)|如今|眼下|这会儿|马上|立刻|立即)", _now),
+    rule("今", rf"(?:(?P<year>{YEAR})|(?P<month>[上下]{{1,2}}个?月)|{DURATION}之?前)的?(?:今天|今日)", _same_day),
     rule("时", r"(?:这个?|同一)(?:时候|时间|时刻)", _this_time),
     rule("第最", rf"(?:(?P<year>{YEAR})的?)?(?P<month>{MONTH})?的?(?:第(?P<n>[一二三四五1-5])个?|最后(?:的?一个|一|的)?)(?:周|星期|礼拜)(?P<day>[一二三四五六日天])", _nth_weekday, r"(?:第[一二三四五1-5]个?|最后(?:的?一个|一|的)?)(?:周|星期|礼拜)"),
     rule("第最", rf"{BASE}的?(?:第(?P<n>{NUMBER})个?|最后(?:的?一个?))(?:{_COUNTED_UNIT}){_NOT_THING}", _nth_unit, rf"(?:第{NUMBER}个?|最后的?一个?){_COUNTED_UNIT}"),

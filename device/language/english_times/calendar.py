@@ -25,6 +25,8 @@ __all__ = ["days_of", "month", "plain_year", "resolve", "shift_of"]
 
 OLDEST_BARE_YEAR, YEAR_LIMIT = 1900, 2100
 """Four digits outside are a year only where a word says so ("in 1789")."""
+SHORTEST_MONTH = 28
+"""A number up to this may count something after a month; a larger one is a day it has not."""
 MONTHS_TO_SEARCH = 40
 """Friday the 13th and the like come round well within this many months."""
 _COUNTED = word_set(
@@ -66,6 +68,9 @@ def month(s: Tokens, i: int) -> tuple[Calendar, int] | None:
         return Calendar(MONTHS[name], shift=of_year), j + 2
     if shift is None and not _month_is_meant(s, at):
         return None
+    beyond = s.digits(at + 1) <= 2 and s.numbers[at + 1] > SHORTEST_MONTH
+    if beyond and not s.words[at + 2][:1].isalnum():
+        return None  # February 30th
     after = at + 2 if s.words[at + 1] == "." and s.glued[at + 1] and len(name) <= 4 else at + 1
     return Calendar(MONTHS[name], shift=shift), after
 

@@ -11,7 +11,7 @@ from device.language.english_times.numbers import length
 from device.language.english_times.parts import part
 from device.language.english_times.values import Clock, ClockRange
 
-__all__ = ["clock_range"]
+__all__ = ["clock_range", "counted_clock"]
 
 
 def clock_range(s: Tokens, i: int, *, bare: bool = False) -> tuple[ClockRange, int] | None:
@@ -81,3 +81,18 @@ def _part_hour(s: Tokens, i: int, time: Clock) -> tuple[Clock, int] | None:
 def _hours(span: tuple[tuple[float, str], ...]) -> timedelta:
     seconds = {"hour": 3600, "minute": 60, "second": 1}
     return timedelta(seconds=sum(value * seconds[unit] for value, unit in span))
+
+
+def counted_clock(s: Tokens, i: int) -> tuple[Clock, int] | None:
+    """Two hours after 3pm, an hour before midnight."""
+    span = length(s, i)
+    if span is None or s.words[span[1]] not in ("before", "after"):
+        return None
+    origin = clock(s, span[1] + 1)
+    if origin is None or any(unit not in ("hour", "minute") for _, unit in span[0]):
+        return None
+    time, after = origin
+    sign = -1 if s.words[span[1]] == "before" else 1
+    seconds = (time.hour * 60 + time.minute) * 60 + sign * round(_hours(span[0]).total_seconds())
+    minutes = seconds // 60 % (24 * 60)
+    return Clock(minutes // 60, minutes % 60, open=time.open), after

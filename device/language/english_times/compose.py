@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 
 from device.language.english_times.calendar import resolve
 from device.language.english_times.clock import clock
-from device.language.english_times.clock_ranges import clock_range
+from device.language.english_times.clock_ranges import clock_range, counted_clock
 from device.language.english_times.days import day_item
 from device.language.english_times.lexer import Tokens
 from device.language.english_times.lexicon import CARDINALS, FUNCTION_WORDS, word_set
@@ -37,12 +37,13 @@ _CONNECTORS = word_set(
     ", at on in the of around about @ ( ) - – any time anytime sometime approximately circa t "
     "from between around"
 )
-_DAY_CONNECTORS = word_set(", ( ) on the of - sometime for")
+_DAY_CONNECTORS = word_set(", ( ) on the of sometime for")
 _BOUNDS = {
     "before": "before", "by": "before", "until": "before", "till": "before", "after": "after",
     "since": "after",
 }  # fmt: skip
 _TRAILING = {"later": "after", "after": "after", "earlier": "before", "before": "before"}
+_AT = frozenset({"at", "@", "exactly"})
 _NEAR_DAYS = frozenset({"today", "tomorrow", "yesterday", "tonight"})
 _HOUR_CUES = frozenset({"at", "@", "around", "about", "circa", "approximately", "t"})
 
@@ -91,18 +92,17 @@ def _sure(s: Tokens, found: When, hour: Clock | ClockRange) -> bool:
     after = s.words[found.stop]
     closes = not after[:1].isalnum() or after in FUNCTION_WORDS
     union = s.words[found.begin] == "one" and after == "with"  # "at one with nature"
-    return (
-        isinstance(hour, Clock) and s.words[found.begin - 1] in ("at", "@") and closes and not union
-    )
+    return isinstance(hour, Clock) and s.words[found.begin - 1] in _AT and closes and not union
 
 
 def _first(s: Tokens, i: int, now: Context, *, bare: bool) -> tuple[Item, int] | None:
     best = day_item(s, i, now)
     hours = part(s, i) if _part_is_meant(s, i) else None
-    for found in (_range_first(s, i), _clock_first(s, i, bare=bare), hours):
+    counted = counted_clock(s, i)
+    for found in (_range_first(s, i), counted, _clock_first(s, i, bare=bare), hours):
         if found is not None and (best is None or found[1] > best[1]):
             best = found
-        elif found is not None and s.words[i - 1] in ("at", "@") and s.numbers[i] >= 0:
+        elif found is not None and s.words[i - 1] in _AT and s.numbers[i] >= 0:
             best = found  # "at 1730" is no year
     return best
 
@@ -131,7 +131,7 @@ _HOUR_WORDS = frozenset({"half", "a", "quarter", "noon", "midnight", "mid", "mid
 
 
 def _clock_first(s: Tokens, i: int, *, bare: bool) -> tuple[Clock, int] | None:
-    found = clock(s, i, bare=bare or s.words[i - 1] in ("at", "@"))
+    found = clock(s, i, bare=bare or s.words[i - 1] in _AT)
     if found is not None:
         return found
     found = clock(s, i, bare=True) if _hour_like(s, i) else None

@@ -59,9 +59,9 @@ def _reached(span: Length, sign: int, now: Context) -> Days | Moment:
 
 
 def in_length(s: Tokens, i: int, now: Context) -> tuple[Days | Moment, int] | None:
-    """In two weeks, in 5 minutes, within 2h, in three days' time, over the next hour (a window)."""
+    """In two weeks, within 2h, in three days' time; "after 3 days" to end a clause."""
     word = s.words[i]
-    if word not in ("in", "within") or s.words[i - 1] in ("early", "late", "later", "earlier"):
+    if word not in ("in", "within", "after"):
         return None
     j = i + 1
     less = s.words[j : j + 2] == ["less", "than"]
@@ -70,10 +70,12 @@ def in_length(s: Tokens, i: int, now: Context) -> tuple[Days | Moment, int] | No
     if found is None or s.words[found[1]] in ("of", "ago", "since", "after", "before", "from"):
         return None
     span, after = found
+    if word == "after" and s.words[after][:1].isalnum():
+        return None
     if s.words[after] in ("'", "’", "time"):
         after += 1 + (s.words[after + 1] == "time")
     reached = _reached(span, 1, now)
-    if word == "in" and not less:
+    if word != "within" and not less:
         return reached, after
     if isinstance(reached, Moment):
         return Moment(now.now, reached.start, "range"), after

@@ -35,7 +35,7 @@ def calendar_date(s: Tokens, i: int, now: Context) -> tuple[Calendar | Days, int
     """A date of the calendar at token `i`."""
     if s.numbers[i] >= 0:
         found = _year_first(s, i) or _numeric(s, i) or _day_first(s, i)
-        return found or _bare_ordinal(s, i, i)
+        return found or _of_month(s, i, now) or _bare_ordinal(s, i, i)
     if s.words[i] == "the":
         return _day_first(s, i + 1) or _the_ordinal(s, i, now)
     if s.words[i] in MONTHS:
@@ -48,7 +48,7 @@ def calendar_date(s: Tokens, i: int, now: Context) -> tuple[Calendar | Days, int
         if slashed and isinstance(slashed[0], Calendar) and slashed[0].year is None:
             found_date = slashed[0]
             return Calendar(found_date.month, found_date.day, shift=shift), slashed[1]
-    return _day_first(s, i)
+    return _day_first(s, i) or _of_month(s, i, now)
 
 
 def _date(year_: int | None, month_: int, day: int) -> Calendar | Days | None:

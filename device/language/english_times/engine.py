@@ -105,7 +105,7 @@ def _may_start(s: Tokens, i: int) -> bool:
     if word not in _STARTERS or word == OTHER:
         return False
     following = s.words[i + 1]
-    if word in ("in", "within", "for"):
+    if word in ("in", "within", "for", "after"):
         return s.numbers[i + 1] >= 0 or following in _AMOUNTS or following in CARDINALS
     if word in _SHIFTS or word in _PAIRED:
         near = _PAIRED.get(word)

@@ -8,9 +8,10 @@ from device.language.english_times.calendar import shift_of
 from device.language.english_times.lexer import Tokens
 from device.language.english_times.lexicon import (
     FUNCTION_WORDS,
+    MONTHS,
     NEXT,
-    PREPOSITIONS,
     PREVIOUS,
+    RANGE_WORDS,
     UNITS,
     WEEKDAYS,
     WORD_LIKE_WEEKDAYS,
@@ -167,9 +168,14 @@ def _weekday_is_meant(s: Tokens, i: int, *, shifted_: bool) -> bool:
     )
     if dated and (after != "the" or ordinal(s, i + 2)) and (after != "at" or s.numbers[i + 2] >= 0):
         return True
+    beyond = s.words[i + 2]
+    listed = beyond in WEEKDAYS or beyond in MONTHS or s.numbers[i + 2] >= 0
+    if listed and (after in RANGE_WORDS or after in (",", "and", "or")):
+        return True
     closes = not after[:1].isalnum() or after in FUNCTION_WORDS
-    cued = before in PREPOSITIONS or before in ("-", ",", "week") or before in WEEKDAYS
-    return closes and cued and (s.capital(i) or before == "on")
+    if not closes or before in ("the", "a", "", ".", "!", "?"):
+        return False
+    return s.capital(i) or before == "on"
 
 
 def nth_weekday_name(s: Tokens, i: int) -> tuple[NthWeekday, int] | None:
