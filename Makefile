@@ -34,6 +34,11 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/.demo-simulator $(VENV)/.demo-all
 
+$(VENV)/.bench: $(VENV)/.dev
+	@echo "Installing the peers that the benchmarks measure beside Reverie (a minute or two, once)…"
+	$(PIP) -e '.[bench]'
+	@touch $@
+
 demo: $(VENV)/.demo-$(DEMO_EXTRAS)  ## Play a small fleet: 50 virtual phones, 3 virtual days
 	$(BIN)/reverie-fleet run --phones $(PHONES) --days $(DAYS) --seed $(SEED) --runtime $(RUNTIME) --out out/demo $(FLEET_ARGS)
 
@@ -43,7 +48,7 @@ test: $(VENV)/.dev  ## Run the tests
 coverage: $(VENV)/.dev  ## Run the tests and hold the coverage floor
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term --cov-fail-under=90
 
-bench: $(VENV)/.dev  ## Measure; writes out/bench.json and prints it as a table
+bench: $(VENV)/.bench  ## Measure; writes out/bench.json and prints it as a table
 	$(BIN)/python -m tests.benchmarks
 
 format: $(VENV)/.dev  ## Rewrite the code in the house format
@@ -62,7 +67,7 @@ contracts: $(VENV)/.dev  ## Imports keep to their floors
 
 check: lint types contracts coverage  ## All of the above: what CI runs
 
-constraints: $(VENV)/.dev  ## Write constraints.txt anew from the environment
+constraints: $(VENV)/.bench  ## Write constraints.txt anew from the environment
 	$(BIN)/python -m pip freeze --exclude-editable | sed -E 's/^torch[ =@].*/torch==2.13.0/' | grep -viE '^(pip|setuptools|wheel|reverie)\b' > constraints.new
 	(sed -n '/^#/p' constraints.txt; cat constraints.new) > constraints.tmp && mv constraints.tmp constraints.txt && rm constraints.new
 

@@ -548,8 +548,8 @@ class Phone(OwnerCalls):
             models={model: self._model_status(model) for model in SPECS},
             embedder=EmbedderStatus(
                 name=BUILTIN if self._machine.embedder is None else self._machine.embedder.name,
-                leaves_phone=self._dense.leaves_phone if self._dense else "",
-                trouble=self._dense.trouble if self._dense else "",
+                leaves_phone="" if self._dense is None else self._dense.leaves_phone,
+                trouble="" if self._dense is None else self._dense.trouble,
             ),
             budget=BudgetStatus(
                 name=budget.name,

@@ -1,5 +1,6 @@
 """Language of a phone's memory: Chinese and English, by rules, with nothing to download."""
 
+from device.language.anaphora import resolve
 from device.language.attributes import (
     Attribute,
     attribute_asked,
@@ -38,6 +39,7 @@ __all__ = [
     "is_question",
     "is_user",
     "language_of",
+    "resolve",
     "sentiment",
     "tokens",
     "worth_remembering",

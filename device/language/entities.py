@@ -30,7 +30,7 @@ _NOT_A_PLACE = re.compile(
 )
 _WEAK_ZH = frozenset("来到从回逛抵")
 """Verbs that stand before much else than places."""
-_SUFFIX_ZH = re.compile(r"(?:[市省县区镇村街路店馆院场园站楼厅校局所港湾岛山河湖海江城寺桥厦吧学社司会行家号室]|中心|公寓|机场|银行)\d*$")
+_SUFFIX_ZH = re.compile(r"(?:[市省县区镇村街路店馆院场园站楼厅校局所港湾岛山河湖海江城寺桥厦吧学社司会行家号室]|[武北清复交浙南中]大|中心|公寓|机场|银行)\d*$")
 
 _NOUN_EN = "|".join(PLACE_NOUNS_EN)
 _PROPER_EN = r"(?:the\s)?((?:[A-Z][\w'’.-]+|St\.?)(?:\s(?:[A-Z][\w'’-]+|of|de|and(?=\s[A-Z])))*)"

@@ -15,7 +15,7 @@ from device.language.actions import find_action
 from device.language.attributes import find_attributes, is_user
 from device.language.changes import cancels, corrects, ends_of_move, finishes, shift_of
 from device.language.entities import find_people, find_place
-from device.language.eventhood import Evidence, is_event, is_habit, is_planned
+from device.language.eventhood import Evidence, is_event, is_habit, is_planned, may_tell
 from device.language.intents import statements, worth_remembering
 from device.language.preferences import Preference, find_preference
 from device.language.sentiment import sentiment
@@ -113,18 +113,24 @@ def _draft(sentence: str, subject: str, reference: datetime) -> Draft | None:
     times = find_times(sentence, reference)
     changed = _change(sentence, subject, times, reference)
     if changed is not None:
-        return changed
+        return _felt(changed)
     preference = find_preference(sentence)
     if preference is not None:
         return _preferred(sentence, subject, preference)
+    done = finishes(sentence)
+    if done is None and not may_tell(sentence, dated=any(_is_firm(t) for t in times)):
+        return None
     base = _base(sentence, subject, times)
     eventful = _is_event(base, times, reference)
-    done = finishes(sentence)
     if done is not None:
-        return replace(
-            base, kind=DraftKind.DONE, target=_clause(sentence, done), eventful=eventful
+        return _felt(
+            replace(base, kind=DraftKind.DONE, target=_clause(sentence, done), eventful=eventful)
         )
-    return base if eventful else None
+    return _felt(base) if eventful else None
+
+
+def _felt(draft: Draft) -> Draft:
+    return replace(draft, sentiment=sentiment(draft.text))
 
 
 def _preferred(sentence: str, subject: str, found: Preference) -> Draft:
@@ -206,7 +212,6 @@ def _base(sentence: str, subject: str, times: list[TimeExpression]) -> Draft:
         object=thing,
         place=place,
         people=people,
-        sentiment=sentiment(sentence),
         planned=is_planned(sentence),
     )
     fixed = [t for t in times if _is_firm(t) and not _refused(sentence, t)]

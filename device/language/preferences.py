@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from device.language.patterns import Bilingual
 from device.language.words import RELATIONS_EN, RELATIONS_ZH
 
 __all__ = ["Preference", "find_preference"]
@@ -77,18 +78,22 @@ _FAVOURITE = re.compile(
     rf"|(?P<what3>[A-Z\w][\w' ]{{2,40}}?) (?:is|are) my (?:all-time |absolute )?favou?rite(?: (?P<kind3>\w+))?",
     re.IGNORECASE,
 )
-_FAN_EN = re.compile(
-    r"\b(?:I'm|I am|we're)(?P<adverb>(?:\s(?:not|really|such|definitely|also|so|totally|never been|still))*)\s(?:(?:(?:a|the)\s)?(?:(?:huge|big|massive|great|biggest|real)\s)*fan of|(?P<into>(?:really |totally |so )?into|keen on|crazy about|fond of|obsessed with|addicted to|used to(?= \w+ing)|partial to|not big on))\s(?P<what>[^.,!?;\n—]{2,60})",
-    re.IGNORECASE,
+_FAN_EN = Bilingual(
+    en=r"\b(?:I'm|I am|we're)(?P<adverb>(?:\s(?:not|really|such|definitely|also|so|totally|never been|still))*)\s(?:(?:(?:a|the)\s)?(?:(?:huge|big|massive|great|biggest|real)\s)*fan of|(?P<into>(?:really |totally |so )?into|keen on|crazy about|fond of|obsessed with|addicted to|used to(?= \w+ing)|partial to|not big on))\s(?P<what>[^.,!?;\n—]{2,60})",
+    hints="addicted to|crazy about|fan of|fond of|into|keen on|not big on|obsessed with|partial to|used to",
 )
-_PERSON_EN = re.compile(r"\bI'm (?:more of |very much )?an? (?P<what>(?:[a-z]+ )?(?:dog|cat|morning|night|tea|coffee|people|beach|city|summer|winter|book|outdoors|meat|wine|beer))[ -](?:person|lover|guy|girl)\b", re.IGNORECASE)
-_GONE_EN = re.compile(
-    r"\bI(?:'ve| have)?(?: completely| totally)? (?:gone off|given up|gave up|stopped (?:eating|drinking|liking)|cut out)\s(?P<what>[^.,!?;\n]{2,40}?)(?= completely| entirely|$|[.,!?;])"
-    r"|(?P<what2>[A-Z][\w' -]{2,30}?) (?:doesn't|don't|never) agrees? with me|\bI find (?P<what3>[^.,!?;]{2,40}?) (?:unbearable|annoying|boring|disgusting|awful|gross|too \w+)"
-    r"|\bI (?:really )?can't (?:eat|drink|have|do) (?P<what4>[^.,!?;]{2,40}?)(?= anymore|$|[.,!?;])",
-    re.IGNORECASE,
+_PERSON_EN = Bilingual(
+    en=r"\bI'm (?:more of |very much )?an? (?P<what>(?:[a-z]+ )?(?:dog|cat|morning|night|tea|coffee|people|beach|city|summer|winter|book|outdoors|meat|wine|beer))[ -](?:person|lover|guy|girl)\b",
+    hints="i'm ",
 )
-_WANT_EN = re.compile(r"\bI(?:'d| would)? (?:really )?(?:want|love|like) (?P<what>(?:an?|some|new|all (?:my )?)\s?[^.,!?;\n]{2,50})", re.IGNORECASE)
+_GONE_EN = Bilingual(
+    en=r"\bI(?:'ve| have)?(?: completely| totally)? (?:gone off|given up|gave up|stopped (?:eating|drinking|liking)|cut out)\s(?P<what>[^.,!?;\n]{2,40}?)(?= completely| entirely|$|[.,!?;])|(?P<what2>[A-Z][\w' -]{2,30}?) (?:doesn't|don't|never) agrees? with me|\bI find (?P<what3>[^.,!?;]{2,40}?) (?:unbearable|annoying|boring|disgusting|awful|gross|too \w+)|\bI (?:really )?can't (?:eat|drink|have|do) (?P<what4>[^.,!?;]{2,40}?)(?= anymore|$|[.,!?;])",
+    hints=" agree|can't |cut out|gave up|given up|gone off|i find |stopped ",
+)
+_WANT_EN = Bilingual(
+    en=r"\bI(?:'d| would)? (?:really )?(?:want|love|like) (?P<what>(?:an?|some|new|all (?:my )?)\s?[^.,!?;\n]{2,50})",
+    hints="like|love|want",
+)
 
 _NEGATIVE_VERBS = frozenset(
     ["讨厌", "反感", "厌恶", "受不了", "忍不了", "痛恨", "恨", "忌", "忌口", "吃不了", "吃不惯", "喝不了", "喝不惯", "坐不了", "坐不惯",

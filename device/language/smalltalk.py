@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import re
 
+from device.language.patterns import Bilingual
+
 __all__ = ["is_nod", "is_small_talk", "is_system_text"]
 
 _SYSTEM_TEXT = re.compile(
@@ -38,10 +40,10 @@ _NOD = re.compile(rf"^[\W_]*(?:{_NOD_ZH}|{_NOD_EN})(?:[\W_]*(?:吧|呢|啊|呀|�
 _CUT = re.compile(r"[，,。！？!?；;~～…\n]+|(?<=\w)\.+(?=\s|$)|\s-\s|(?<=[哈嗯])\s*(?=[\u4e00-\u9fff])")
 _SMALL_RUN = re.compile(rf"^(?:[\W_]|{_NOD_EN})+$", re.IGNORECASE)
 
-_WEATHER = re.compile(
-    r"天气|太阳(?:真|好)|风有?点?[大小]|又?下雨|下雪|回南天|天(?:亮|黑)得|(?:今天|最近|外面|这几天)?(?:好|真|太|可真)(?:冷|热|晒|闷|潮)(?:啊|呀|了|哦)?|太阳真|降温|\bweather\b|\braining\b|\brain again\b"
-    r"|\bsunny\b|chucking it down|\bsnowing\b|\b(?:so|really|too|pretty|freezing|boiling) (?:cold|hot|humid|windy)(?= today| out| here|$|[!.])|\bsun is\b",
-    re.IGNORECASE,
+_WEATHER = Bilingual(
+    zh=r"天气|太阳(?:真|好)|风有?点?[大小]|又?下雨|下雪|回南天|天(?:亮|黑)得|(?:今天|最近|外面|这几天)?(?:好|真|太|可真)(?:冷|热|晒|闷|潮)(?:啊|呀|了|哦)?|太阳真|降温",
+    en=r"\bweather\b|\braining\b|\brain again\b|\bsunny\b|chucking it down|\bsnowing\b|\b(?:so|really|too|pretty|freezing|boiling) (?:cold|hot|humid|windy)(?= today| out| here|$|[!.])|\bsun is\b",
+    hints="chucking it down|cold|hot|humid|rain again|raining|snowing|sun is|sunny|weather|windy",
 )
 WEATHER_CHARACTERS = 40
 """A longer clause that mentions the weather is about something else too."""

@@ -61,7 +61,7 @@ _NOT_BUT = re.compile(
     re.IGNORECASE,
 )
 _WRONG = re.compile(
-    r"^(?:啊|哦|嗯|等等|呃)?[，,]?(?:不对|更正|纠正|(?:我)?(?:说|搞|记|弄)错了?|口误)[，,。!！：:\s]*(?:应该)?(?:是|在|去)?(?P<zh>[^，,。；!！]{1,24})"
+    r"^(?:啊|哦|嗯|等等|呃)?[，,]?(?:不对|更正|纠正|(?:我)?(?:说|搞|记|弄)错了?|口误)(?:一下)?[，,。!！：:\s]*(?:应该)?(?:是|在|去)?(?P<zh>[^，,。；!！]{1,24})"
     r"|^(?:no|oops|wait|sorry|correction|actually|my mistake|i was wrong)\b[,:.!\s—-]*(?:no[,\s]+)?(?:sorry[,\s]+)?"
     r"(?:i mean(?:t)?\s+|(?:it|that)(?:'s| is| was| should be| will be)\s+)?(?:actually\s+)?(?P<en>[^,.;!]{2,50})|^i meant? (?P<meant>[^,.;!]{2,50})",
     re.IGNORECASE,
@@ -99,9 +99,9 @@ def amend(turn: Turn, drafts: Sequence[Draft], tz: tzinfo) -> Draft | None:
     return (
         _asked(turn, tz)
         or _rescheduled(base, reference)
+        or _dated(drafts, reference)
         or _corrected(base, reference)
         or _ended(base, reference)
-        or _dated(drafts, reference)
     )
 
 
@@ -160,7 +160,7 @@ def _corrected(base: Draft, reference: datetime) -> Draft | None:
     times = _times(right, reference)
     if times:
         return None if content_tokens(_without(right, times)) else _at(base, times[0])
-    place = find_place(right) or (right if match["zh"] else "")
+    place = find_place(f"在{right}" if match["zh"] else right)
     alone = place and not content_tokens(right.replace(place, " "))
     return replace(base, place=place) if alone else None
 

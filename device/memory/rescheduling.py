@@ -1,8 +1,8 @@
 """The new time of a moved event, read against the event itself.
 
 "Move it to Thursday" means the Thursday of the event's week, or the next one when that is over or
-today; "to the 3rd" the 3rd of its month. A day alone keeps the hour the event had, an hour alone
-its day.
+today; "to the 3rd" the 3rd of its month. A day alone, or the part of a day that the
+event was in, keeps its hour; an hour alone keeps its day.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ def new_time(
     if _BARE_WEEKDAY.match(words) and event.starts > at and _day(starts, tz) == _day(at, tz):
         starts, ends = starts + WEEK_SECONDS, ends + WEEK_SECONDS
     length = event.ends - event.starts
-    if ends - starts >= DAY_SECONDS > length:
+    if ends - starts > length and length < DAY_SECONDS:
         hour = datetime.fromtimestamp(event.starts, tz)
         day = datetime.fromtimestamp(starts, tz)
-        kept = day.replace(hour=hour.hour, minute=hour.minute, second=hour.second)
-        starts, ends = kept.timestamp(), kept.timestamp() + length
+        kept = day.replace(hour=hour.hour, minute=hour.minute, second=hour.second).timestamp()
+        if starts <= kept < ends:
+            starts, ends = kept, kept + length
     return starts, ends, words
 
 

@@ -99,11 +99,10 @@ class LayerIndex:
         self._vectors = VectorIndex(dimension)
         self._numbers = Column(np.int32)
         self._starts = Column(np.float64)
-        self._ends = Column(np.float64)
+        self._lasting = Column(np.float32)
         self._episodes = Column(np.int32)
         self._past = Column(np.bool_)
         self._asks = Column(np.bool_)
-        self._names = Column(np.uint32)
         self._sessions: dict[int, int] = {}
         self._next_episode = 0
         self._removed = 0
@@ -120,9 +119,8 @@ class LayerIndex:
         self._vectors.add(embed_many([entry.text for entry in entries]))
         self._numbers.extend([entry.number for entry in entries])
         self._starts.extend([e.at if e.starts is None else e.starts for e in entries])
-        self._ends.extend([_end_of(entry) for entry in entries])
+        self._lasting.extend([_lasts(entry) for entry in entries])
         self._episodes.extend([self._episode_of(entry) for entry in entries])
-        self._names.extend([_hashed(entry.session) for entry in entries])
         self._past.extend([entry.past for entry in entries])
         self._asks.extend([entry.asks for entry in entries])
 
@@ -148,7 +146,7 @@ class LayerIndex:
         mask = self._numbers.view != GONE
         for part in (self._lexical, self._vectors, self._numbers, self._starts):
             part.keep(mask)
-        for part in (self._ends, self._episodes, self._past, self._asks, self._names):
+        for part in (self._lasting, self._episodes, self._past, self._asks):
             part.keep(mask)
         self._removed = 0
         return True
@@ -161,9 +159,9 @@ class LayerIndex:
         return Part(
             numbers=self._numbers.view[span].copy(),
             starts=self._starts.view[span].copy(),
-            ends=self._ends.view[span].copy(),
+            lasting=self._lasting.view[span].copy(),
             episodes=self._episodes.view[span].copy(),
-            sessions=self._names.view[span].copy(),
+            sessions=self._names_of(self._episodes.view[span]),
             past=self._past.view[span].copy(),
             asks=self._asks.view[span].copy(),
             lengths=lengths,
@@ -181,9 +179,8 @@ class LayerIndex:
         for column, values in (
             (self._numbers, part.numbers),
             (self._starts, part.starts),
-            (self._ends, part.ends),
+            (self._lasting, part.lasting),
             (self._episodes, part.episodes),
-            (self._names, part.sessions),
             (self._past, part.past),
             (self._asks, part.asks),
         ):
@@ -194,6 +191,12 @@ class LayerIndex:
         self._next_episode = max(self._next_episode, int(part.episodes.max()) + 1)
         last = int(part.sessions[-1]), float(part.starts[-1]), int(part.episodes[-1])
         self._last = last
+
+    def _names_of(self, episodes: NDArray[np.int32]) -> NDArray[np.uint32]:
+        """Hash of each episode's session name."""
+        names = np.zeros(self._next_episode, np.uint32)
+        names[list(self._sessions.values())] = list(self._sessions)
+        return names[episodes]
 
     def settle(self) -> None:
         """Make a search of what was restored fast."""
@@ -287,7 +290,8 @@ class LayerIndex:
         nearness = np.zeros(len(slots), np.float32)
         if not spans:
             return nearness
-        starts, ends = self._starts.view[slots], self._ends.view[slots]
+        starts = self._starts.view[slots]
+        ends = starts + self._lasting.view[slots]
         for start, end in spans:
             slack = max(end - start, DAY_SECONDS)
             gap = np.maximum(start - ends, starts - end)
@@ -341,7 +345,8 @@ def _hashed(session: str) -> int:
     return zlib.crc32(session.encode("utf-8", "surrogatepass")) if session else NAMELESS
 
 
-def _end_of(entry: Entry) -> float:
-    if entry.ends is not None:
-        return entry.ends
-    return entry.at if entry.starts is None else entry.starts
+def _lasts(entry: Entry) -> float:
+    """Seconds from its start to its end."""
+    if entry.ends is None:
+        return 0.0
+    return entry.ends - (entry.at if entry.starts is None else entry.starts)

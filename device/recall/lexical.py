@@ -54,7 +54,6 @@ class LexicalIndex:
         self._lengths = Column(np.float32)
         self._segments: list[Postings] = []
         self._removed = 0
-        self._norms: NDArray[np.float32] | None = None
         self._clear_tail()
 
     def __len__(self) -> int:
@@ -81,7 +80,6 @@ class LexicalIndex:
             self._tail_slots.extend([slot] * len(counts))
             self._tail_counts.extend([min(count, MAX_COUNT) for count in counts.values()])
         self._lengths.extend(lengths)
-        self._norms = None
         if len(self._tail_terms) >= TAIL_POSTINGS:
             self._seal_tail()
 
@@ -90,7 +88,6 @@ class LexicalIndex:
         lengths = self._lengths.view
         self._removed += int(np.count_nonzero(lengths[slots] >= 0))
         lengths[slots] = REMOVED
-        self._norms = None
 
     def score(self, query: str) -> LexicalScores:
         """Score every slot against the query's terms; a removed one scores 0."""
@@ -121,7 +118,6 @@ class LexicalIndex:
         self._segments = [segment for segment in kept if segment is not None]
         self._lengths.keep(mask)
         self._removed = int(np.count_nonzero(self._lengths.view < 0))
-        self._norms = None
 
     def extract(self, first: int, last: int) -> tuple[NDArray[np.float32], Postings | None]:
         """Lengths and postings of the slots in [first, last), numbered from 0, for `restore`."""
@@ -146,7 +142,6 @@ class LexicalIndex:
             self._segments.append(replace(postings, base=postings.base + first))
         self._lengths.extend(lengths)
         self._removed += int(np.count_nonzero(lengths < 0))
-        self._norms = None
 
     def settle(self) -> None:
         """Merge what many calls of `restore` left: the fewer segments, the faster a search."""
@@ -162,13 +157,11 @@ class LexicalIndex:
 
     def _length_norms(self) -> NDArray[np.float32]:
         """The part of BM25's denominator that depends on the length alone."""
-        if self._norms is None:
-            lengths = self._lengths.view
-            live = len(lengths) - self._removed
-            total = float(lengths.sum(dtype=np.float64)) - REMOVED * self._removed
-            share = np.float32(LENGTH_WEIGHT / max(total / max(live, 1), 1.0))
-            self._norms = np.float32(SATURATION) * (np.float32(1 - LENGTH_WEIGHT) + share * lengths)
-        return self._norms
+        lengths = self._lengths.view
+        live = len(lengths) - self._removed
+        total = float(lengths.sum(dtype=np.float64)) - REMOVED * self._removed
+        share = np.float32(LENGTH_WEIGHT / max(total / max(live, 1), 1.0))
+        return np.float32(SATURATION) * (np.float32(1 - LENGTH_WEIGHT) + share * lengths)
 
     def _found(self, terms: Iterable[str]) -> list[Found]:
         """Of each term the documents that hold it, removed ones left out."""

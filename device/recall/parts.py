@@ -21,7 +21,7 @@ __all__ = ["Part"]
 _DTYPES = {
     "numbers": np.int32,
     "starts": np.float64,
-    "ends": np.float64,
+    "lasting": np.float32,
     "episodes": np.int32,
     "sessions": np.uint32,
     "past": np.bool_,
@@ -38,7 +38,8 @@ class Part:
 
     numbers: NDArray[np.int32]
     starts: NDArray[np.float64]
-    ends: NDArray[np.float64]
+    lasting: NDArray[np.float32]
+    """Seconds from start to end."""
     episodes: NDArray[np.int32]
     sessions: NDArray[np.uint32]
     """Hash of the session's name; 0 without one."""

@@ -1,10 +1,10 @@
 """Features of two texts for the dedup model: what they share, and what sets them apart.
 
 A cosine cannot decide a merge (002 and our own measurements: at cosine ≥ .95 one pair in four is
-wrong; beside these features it adds nothing), so most of them are about differences: what only one side says, what stands in
-its place on the other side, numbers and times that conflict, negation, opposites, kinds of
-question, word order. Every feature is symmetric: which of two memories came first says nothing, and
-a model need not learn everything twice.
+wrong; beside these features it adds nothing), so most of them are about differences: what only one
+side says, what stands in its place on the other side, numbers and times that conflict, negation,
+opposites, kinds of question, word order. Every feature is symmetric: which of two memories came
+first says nothing, and a model need not learn everything twice.
 """
 
 from __future__ import annotations

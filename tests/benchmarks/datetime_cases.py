@@ -22,6 +22,8 @@ otherwise than our half-open ranges do, it is rewritten first, never loosened:
 too.
 """
 
+# ruff: noqa: E501 - a table reads best in rows
+
 from __future__ import annotations
 
 import json

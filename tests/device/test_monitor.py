@@ -56,9 +56,9 @@ async def test_what_is_needed_is_not_cleaned_again_until_it_has_grown() -> None:
     process, log = Process(60.0), list[str]()
     monitor = MemoryMonitor(50 * MB, [process.frees(1, log, "a")], process.read)  # type: ignore[list-item]
     assert await monitor.check()
-    process.used = 60.5
+    process.used = 64.5
     assert not await monitor.check()
-    process.used = 61.5
+    process.used = 65.5
     assert await monitor.check()
     assert log == ["a", "a"]
 

@@ -23,8 +23,8 @@ class Bound:
     """What the words around an expression make of it; it then covers characters [begin, stop).
 
     `side` is the grain of the open range, or "" when the words only frame it (从…到…之间).
-    `inclusive`: the expression lies in the range itself (周五为止, 五月以来). `until_now`: the range
-    is known to last until now.
+    `inclusive`: the expression lies in the range itself (周五为止, 五月以来). `until_now`: the
+    range is known to last until now.
     """
 
     begin: int

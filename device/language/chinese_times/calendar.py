@@ -1,5 +1,7 @@
 """Chinese words for years, months and weeks: the patterns, and what span of time they name."""
 
+# ruff: noqa: E501 - a pattern reads best on one line
+
 from __future__ import annotations
 
 import re

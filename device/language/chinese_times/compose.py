@@ -90,22 +90,20 @@ def _day_of(days: list[Piece]) -> Piece | None:
 
 
 def _fitting(day: Piece, weekday: Piece) -> Piece:
-    """A date with no year, in the nearest year in which it falls on the weekday beside it."""
+    """A date with no year, in the last or next year in which it falls on the weekday beside it."""
     if not day.floating or day.again is None or day.span is None or weekday.span is None:
         return day
-    if day.span.start.weekday() == weekday.span.start.weekday():
+    wanted, start = weekday.span.start.weekday(), day.span.start
+    if start.weekday() == wanted:
         return day
-    near = (
-        day.again(day.span.start, prefer)
-        for prefer in (Prefer.PAST, Prefer.FUTURE)
-        if day.again is not None
+    others = (
+        day.again(start - DAY, Prefer.PAST),
+        day.again(start + DAY, Prefer.FUTURE),
     )
-    before = day.again(day.span.start - DAY, Prefer.PAST)
-    for other in (before, *near):
-        if other is not None and other.span is not None:
-            if other.span.start.weekday() == weekday.span.start.weekday():
-                return replace(day, span=other.span)
-    return day
+    spans = (other.span for other in others if other is not None)
+    fitting = (span for span in spans if span is not None and span.start.weekday() == wanted)
+    span = next(fitting, None)
+    return day if span is None else replace(day, span=span)
 
 
 def _compose(group: tuple[Piece, ...], now: datetime) -> Composed:

@@ -1,5 +1,7 @@
 """Reign titles (年号) of Chinese history that people still date by, and their first years (CE)."""
 
+# ruff: noqa: E501 - a table reads best in rows
+
 from __future__ import annotations
 
 __all__ = ["ERAS"]

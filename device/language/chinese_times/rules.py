@@ -1,4 +1,4 @@
-"""What a rule is: a pattern, what it makes of a match, and what tells at once that it cannot match."""
+"""What a rule is: a pattern, what it makes of a match, and what rules it out at once."""
 
 from __future__ import annotations
 

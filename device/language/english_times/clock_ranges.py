@@ -60,11 +60,7 @@ def _length_first(s: Tokens, i: int) -> tuple[ClockRange, int] | None:
 def _ends(s: Tokens, i: int, *, sure: bool) -> bool:
     """A range of bare numbers must not be a date ("9 to 12 of June") or go on ("10-4-2018")."""
     word = s.words[i]
-    if (
-        (word == "of" and not sure)
-        or word == "/"
-        or (word == "-" and s.glued[i] and s.numbers[i + 1] >= 0)
-    ):
+    if word == "/" or (word == "-" and s.glued[i] and s.numbers[i + 1] >= 0):
         return False
     return sure or not (word in UNITS or word in ("people", "times", "percent"))
 

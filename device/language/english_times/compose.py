@@ -43,6 +43,7 @@ _BOUNDS = {
     "since": "after",
 }  # fmt: skip
 _TRAILING = {"later": "after", "after": "after", "earlier": "before", "before": "before"}
+_CLOSING = frozenset({"", ",", ".", "!", "?", ";", ")"})
 _AT = frozenset({"at", "@", "exactly"})
 _NEAR_DAYS = frozenset({"today", "tomorrow", "yesterday", "tonight"})
 _HOUR_CUES = frozenset({"at", "@", "around", "about", "circa", "approximately", "t"})
@@ -198,7 +199,7 @@ def _bound(s: Tokens, j: int) -> Iterator[tuple[Bound, int]]:
                 yield Bound(_BOUNDS[s.words[j]], time_), settled[1]
                 return
         after = s.words[hour[1]]
-        if hour[0].sure or not after[:1].isalnum() or after in FUNCTION_WORDS:
+        if hour[0].sure or after in _CLOSING or after in FUNCTION_WORDS:
             yield Bound(_BOUNDS[s.words[j]], hour[0]), hour[1]
         return
     hours = part(s, at)

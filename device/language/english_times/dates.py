@@ -110,11 +110,15 @@ def _year_first(s: Tokens, i: int) -> tuple[Calendar | Days, int] | None:
     if separator in _SEPARATORS and s.glued[i + 1]:
         if s.words[i + 3] == separator and s.glued[i + 3]:
             return _three(s, i, (i + 2, i + 4))
-        two = s.numbers[i + 2] >= 0 and s.digits(i + 2) == 2 and separator != "."
+        short = s.digits(i + 2) == 1 and not s.words[i + 3][:1].isalnum()
+        two = s.numbers[i + 2] >= 0 and (s.digits(i + 2) == 2 or short) and separator != "."
         ended = two and not (s.glued[i + 3] and s.words[i + 3] in (*_SEPARATORS, ":"))
         if ended and s.glued[i + 2] and 1 <= s.numbers[i + 2] <= 12:
             return Calendar(s.numbers[i + 2], year=s.numbers[i]), i + 3
         return None
+    named = i + 2 if s.words[i + 1] == "," else i + 1
+    if s.words[named] in MONTHS and s.numbers[named + 1] < 0:
+        return Calendar(MONTHS[s.words[named]], year=s.numbers[i]), named + 1
     spaced = all(s.numbers[k] >= 0 and s.digits(k) == 2 for k in (i + 1, i + 2))
     return _three(s, i, (i + 1, i + 2)) if spaced else None
 

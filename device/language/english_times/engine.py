@@ -53,7 +53,7 @@ _STARTERS = (
     | frozenset(word + "ish" for word in CARDINALS)
     | holidays.STARTS
     | word_set(
-        "today tomorrow yesterday tmr tmrw tmw tomorow yday otd tonight tonite noon midday "
+        "after today tomorrow yesterday tmr tmrw tmw tomorow yday otd tonight tonite noon midday "
         "noonish midnight midmorning midafternoon mid middle early earlier late later beginning "
         "start end eod eom eoy eow ytd mtd qtd wtd to so rest remainder remaining q h w cy week "
         "weekend quarter half morning mornings afternoon afternoons evening evenings night nights "
@@ -63,6 +63,12 @@ _STARTERS = (
         "at currently presently day up more less"
     )
 )
+
+
+def _stop(s: Tokens, last: int) -> int:
+    """Where the token ends, without the 's of "tomorrow's plan"."""
+    owning = s.text[s.begins[last] : s.stops[last]].endswith(("'s", "’s"))
+    return s.stops[last] - 2 if owning else s.stops[last]
 
 
 _SHIFTS = THIS | NEXT | PREVIOUS
@@ -91,7 +97,7 @@ def find_english(text: str, reference: datetime, prefer: Prefer) -> list[Found]:
             i += 1
             continue
         begin, stop, span = item
-        found.append(Found(s.begins[begin], s.stops[stop - 1], span))
+        found.append(Found(s.begins[begin], _stop(s, stop - 1), span))
         i = floor = stop
     return found
 
@@ -162,7 +168,8 @@ def _bounded(
         return i, first.stop, span
     after = trailing(s, i, first.stop)
     if after is not None:
-        return i, after[1], bounded(after[0], first, span, now)
+        begin = i - 1 if s.words[i - 1] == "from" and i > floor else i
+        return begin, after[1], bounded(after[0], first, span, now)
     if bound is not None and bound[1] >= floor and span.grain != "range":
         return bound[1], first.stop, bounded(bound[0], first, span, now)
     return i, first.stop, span

@@ -14,6 +14,8 @@ LAST_AFTERNOON_HOUR = 5
 """An hour up to this said bare ("at four") is one of the afternoon."""
 SMALL_HOURS = 6.0
 """Hours before this belong to the night before."""
+EVENING = 18.0
+"""No hour before this is one of the night to come."""
 HALF_DAY, DAY = 12.0, 24.0
 _LENGTHS = {"second": timedelta(seconds=1), "minute": timedelta(minutes=1)}
 
@@ -85,6 +87,8 @@ def _within(hours: float, part: Part) -> float:
     """The reading of an hour without am or pm that lies in, or nearest to, a part of the day."""
     base = hours % HALF_DAY
     readings = [base, base + HALF_DAY, *([base + DAY] if part.last > DAY else [])]
+    if part.last > DAY:
+        readings = [h for h in readings if h >= EVENING]
     fitting = [h for h in readings if part.first <= h < part.last]
     middle = (part.first + part.last) / 2
     return fitting[0] if fitting else min(readings, key=lambda h: (abs(h - middle), h))

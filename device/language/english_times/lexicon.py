@@ -88,7 +88,7 @@ PREVIOUS = frozenset({"last", "previous", "past", "preceding", "prior"})
 PREPOSITIONS = word_set(
     "in on at of since until till til by before after from to during through between for "
     "around about over within throughout into per every each and or not than early mid late "
-    "as via"
+    "as via circa"
 )
 RANGE_WORDS = frozenset({"to", "until", "till", "til", "through", "thru", "-", "–", "—", "~"})
 """Between the two ends of a range. "and" does so only after "between"."""

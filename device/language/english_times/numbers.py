@@ -27,7 +27,7 @@ __all__ = [
 
 Length = tuple[tuple[float, str], ...]
 """Amounts with their units: 2 years, 1 month and 21 days."""
-FIRST_YEAR, LAST_YEAR = 1200, 2299
+FIRST_YEAR, LAST_YEAR = 1000, 2299
 """Four digits outside are some other number."""
 TWO_DIGIT_PIVOT = 40
 """Two digits below are of this century ("1/1/35"), the others of the last."""

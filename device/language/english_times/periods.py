@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from device.language.english_times.calendar import month, plain_year, resolve, shift_of
 from device.language.english_times.lexer import Tokens
 from device.language.english_times.lexicon import CARDINALS, SEASONS, UNITS, word_set
-from device.language.english_times.numbers import ordinal, short_year, year_after
+from device.language.english_times.numbers import ordinal, short_year, year, year_after
 from device.language.english_times.relative import period, unit_days
 from device.language.english_times.values import Calendar, Context, Days
 from device.language.spans import add_months
@@ -78,7 +78,7 @@ def _the_unit(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
 def quarter(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
     """Q3 2017, 2019-H2, q1-2019, the first quarter of 2019, next year's first quarter."""
     j, year_, said = i, now.today.year, False
-    if s.numbers[i] >= 0 and s.digits(i) == 4 and 1200 <= s.numbers[i] <= 2299:
+    if s.numbers[i] >= 0 and year(s, i):
         year_, said = s.numbers[i], True
         j += 2 if s.words[i + 1] in ("-", ",") else 1
     else:
@@ -171,7 +171,7 @@ def decade(s: Tokens, i: int) -> tuple[Days, int] | None:
     article = article or s.words[i - 1] in (*_EARLY, *_LATE, "mid", "-", "in")
     if s.numbers[j] >= 0 and s.numbers[j] % 10 == 0:
         k = j + 2 if s.words[j + 1] in ("'", "’") else j + 1
-        four = s.digits(j) == 4 and 1200 <= s.numbers[j] <= 2299
+        four = year(s, j) is not None
         two = s.digits(j) == 2 and article and s.glued[k]
         if s.words[k] != "s" or not (four or two):
             return None

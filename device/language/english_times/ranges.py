@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
-from device.language.english_times.calendar import resolve
+from device.language.english_times.calendar import resolve, shift_of
 from device.language.english_times.compose import When, days_meant, midnight, when
 from device.language.english_times.hours import clock_span, first_after, span_of
 from device.language.english_times.lexer import Tokens
@@ -52,6 +52,9 @@ def _days(s: Tokens, i: int, now: Context) -> tuple[Span, int] | None:
     after = _joined(s, first[1], i) if first else None
     if first is None or after is None:
         return None
+    within = _of_a_month(s, first[0], after, now)
+    if within is not None:
+        return within
     last = when(s, after, now)
     begin = Calendar(None, first[0])
     if last is not None and isinstance(last.day, Calendar) and last.day.day and not last.timed:
@@ -72,6 +75,25 @@ def _days(s: Tokens, i: int, now: Context) -> tuple[Span, int] | None:
         return None
     span = _dates(begin, Calendar(None, both[0]), now)
     return (span, both[1]) if span else None
+
+
+def _of_a_month(s: Tokens, first: int, i: int, now: Context) -> tuple[Span, int] | None:
+    """4-23 of next month."""
+    last = day_number(s, i)
+    if last is None:
+        return None
+    j = last[1] + 1 if s.words[last[1]] in ("of", "in") else last[1]
+    j += s.words[j] == "the"
+    shift = shift_of(s.words[j])
+    j += shift is not None
+    if s.words[j] != "month" or (shift is None and s.words[j - 1] != "the"):
+        return None
+    month = add_months(now.today.replace(day=1), shift or 0)
+    begin = valid_date(month.year, month.month, first)
+    end = valid_date(month.year, month.month, last[0])
+    if begin is None or end is None or end < begin:
+        return None
+    return Span(midnight(begin, now), midnight(end + timedelta(days=1), now), "range"), j + 1
 
 
 def with_end(s: Tokens, first: When, now: Context) -> tuple[Span, int] | None:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from device.language import Draft, extract, find_attributes
+from device.language import Draft, extract, find_attributes, resolve
 
-__all__ = ["AT", "ZONE", "accuracy", "cases", "drafts", "extraction_fields", "states", "worth"]
+__all__ = ["AT", "ZONE", "accuracy", "cases", "drafts", "extraction_fields", "refers", "states", "worth"]
 
 SETS = Path(__file__).parent / "sets"
 ZONE = timezone(timedelta(hours=8))
@@ -82,3 +82,10 @@ def extraction_fields(row: Case) -> dict[str, bool]:
 
 def _either(wanted: str, got: str) -> bool:
     return got == "" if wanted == EMPTY else got in wanted.split("|")
+
+
+def refers(row: Case) -> bool:
+    """Whether a change is found to be about the statement the row says."""
+    earlier, change, wanted = row
+    found = resolve(change, earlier.split("|"))
+    return (0 if found is None else found + 1) == int(wanted)

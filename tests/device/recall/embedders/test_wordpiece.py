@@ -89,5 +89,5 @@ def test_another_tokenizer_is_refused_in_one_line(
 
 
 def test_a_missing_file_says_which_to_give(tmp_path: Path) -> None:
-    with pytest.raises(EmbedderError, match="vocab.txt or tokenizer.json"):
+    with pytest.raises(EmbedderError, match=r"vocab\.txt or tokenizer\.json"):
         WordPiece.read(tmp_path / "vocab.txt")

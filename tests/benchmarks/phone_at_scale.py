@@ -1,0 +1,127 @@
+"""One phone with very many memories, in a process of its own so that its memory can be told.
+
+    python -m tests.benchmarks.phone_at_scale record STORE TURNS.jsonl
+    python -m tests.benchmarks.phone_at_scale ask STORE QUERIES.json
+
+Both print one line of JSON. `record` keeps the turns in a store made there; `ask` opens it,
+recalls, and says how long that took and how much private memory the process holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from device.phone import Phone
+
+BATCH = 256
+STATUS = Path("/proc/self/status")
+
+
+def private_mb() -> float:
+    """Anonymous resident memory of this process, in MB of 2^20 bytes."""
+    line = next(row for row in STATUS.read_text().splitlines() if row.startswith("RssAnon:"))
+    return int(line.split()[1]) / 1024
+
+
+BARE = private_mb() if __name__ == "__main__" else 0.0
+"""Read before anything of ours is imported."""
+
+
+@asynccontextmanager
+async def phone_in(folder: Path) -> AsyncIterator[Phone]:
+    """A phone as the command line opens it, without its settings file."""
+    import numpy as np
+
+    from device.actors import SystemClock
+    from device.conditions import ScriptedConditions
+    from device.monitor import private_bytes, steady_heap
+    from device.phone import Machine, Phone
+    from device.settings import Settings
+    from device.vault import FolderStorage, StaticProtector
+
+    steady_heap()
+    folder.mkdir(parents=True, exist_ok=True)
+    clock = SystemClock()
+    storage = FolderStorage(folder)
+    machine = Machine(
+        clock=clock,
+        bits=os.urandom,
+        storage=storage,
+        protector=StaticProtector(b"k" * 32),
+        conditions=ScriptedConditions.always(clock.now),
+        rng=np.random.Generator(np.random.Philox(key=1)),
+        private_bytes=private_bytes,
+    )
+    phone = await Phone.open(machine, Settings(budget="demo"))
+    try:
+        yield phone
+    finally:
+        await phone.close()
+        storage.close()
+
+
+async def record(folder: Path, turns: Path) -> dict[str, float]:
+    """Keep the turns of a JSONL file (at, speaker, text, session)."""
+    from device.memory.records import TurnDraft
+
+    start = time.perf_counter()
+    busy = time.process_time()
+    async with phone_in(folder) as phone:
+        batch: list[TurnDraft] = []
+        with turns.open(encoding="utf-8") as file:
+            for line in file:
+                batch.append(TurnDraft(**json.loads(line)))
+                if len(batch) == BATCH:
+                    await phone.record_many(batch)
+                    batch = []
+        await phone.record_many(batch)
+    return {"seconds": time.perf_counter() - start, "busy": time.process_time() - busy}
+
+
+async def ask(folder: Path, queries: Path) -> dict[str, float]:
+    """Recall every query of a JSON list, twice: the second time is timed."""
+    wanted: list[str] = json.loads(queries.read_text(encoding="utf-8"))
+    start = time.perf_counter()
+    async with phone_in(folder) as phone:
+        imported = private_mb()
+        hits = len((await phone.recall(wanted[0])).hits)
+        first = time.perf_counter() - start
+        for query in wanted:
+            await phone.recall(query)
+        times = []
+        for query in wanted:
+            begun = time.perf_counter()
+            await phone.recall(query)
+            times.append(1e3 * (time.perf_counter() - begun))
+        status = await phone.status()
+        times.sort()
+        return {
+            "turns": status.memory.turns,
+            "hits": hits,
+            "first": first,
+            "p50": times[len(times) // 2],
+            "p95": times[int(len(times) * 0.95)],
+            "opened_mb": imported - BARE,
+            "private_mb": private_mb() - BARE,
+            "cleanings": status.memory.cleanings,
+        }
+
+
+def main() -> None:
+    """Run what the command line names."""
+    job, folder, given = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    work = {"record": record, "ask": ask}[job]
+    sys.stdout.write(json.dumps(asyncio.run(work(folder, given))) + "\n")
+
+
+if __name__ == "__main__":
+    main()
