@@ -14,7 +14,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["BARE_PYTHON", "MB", "Cleaner", "MemoryMonitor", "MemoryUse", "private_bytes", "steady_heap"]
+__all__ = [
+    "BARE_PYTHON",
+    "MB",
+    "Cleaner",
+    "MemoryMonitor",
+    "MemoryUse",
+    "private_bytes",
+    "steady_heap",
+    "trim_heap",
+]
 
 MB = 1 << 20
 BARE_PYTHON = 4 * MB

@@ -69,6 +69,7 @@ from device.settings import Settings
 from device.status import (
     BudgetStatus,
     ConditionStatus,
+    DistillerStatus,
     EmbedderStatus,
     MemoryStatus,
     ModelStatus,
@@ -140,8 +141,8 @@ class Machine:
     private_bytes: Callable[[], int | None] = lambda: None
     """Reads the private memory of the process; None: it holds more than this phone, or the system
     does not tell, and the limit is not watched."""
-    endpoint: Endpoint | None = None
-    """A model service the owner has named, for distilling; None: no text ever goes to one."""
+    distilling: Endpoint | None = None
+    """The model service the settings name for distilling; None: nothing goes to one."""
     examiner: Examiner | None = None
     """Plays the memory probes before a release is adopted; None: only its score decides."""
 
@@ -272,9 +273,9 @@ class Phone(OwnerCalls):
         if self.settings.distiller == "none":
             return ExactDistiller()
         model = ModelDistiller(lambda: self.shelf.weights("dedup"))
-        endpoint = self._machine.endpoint
-        if self.settings.distiller == "endpoint" and endpoint is not None:
-            return ServiceDistiller(endpoint, model)
+        service = self._machine.distilling
+        if self.settings.distiller == "endpoint" and service is not None:
+            return ServiceDistiller(service, model)
         return model
 
     async def _release(self) -> None:
@@ -519,7 +520,7 @@ class Phone(OwnerCalls):
         conditions = await self._machine.conditions.read()
         spent = self.ledger.spent()
         use = self._monitor.use()
-        budget = self.ledger.budget
+        budget, distilling = self.ledger.budget, self._machine.distilling
         return Status(
             device_id=self.identity.device_id,
             cloud_url=self.settings.cloud_url,
@@ -550,6 +551,10 @@ class Phone(OwnerCalls):
                 name=BUILTIN if self._machine.embedder is None else self._machine.embedder.name,
                 leaves_phone="" if self._dense is None else self._dense.leaves_phone,
                 trouble="" if self._dense is None else self._dense.trouble,
+            ),
+            distiller=DistillerStatus(
+                name=self.settings.distiller,
+                leaves_phone=distilling.host if distilling is not None else "",
             ),
             budget=BudgetStatus(
                 name=budget.name,

@@ -81,13 +81,31 @@ class Settings(BaseModel):
     """Environment variable that holds the service's key."""
     embedder_seconds: float = Field(default=1.0, gt=0.0)
     """How long a query waits for its vector before it goes on with words alone."""
+    extractor: Literal["builtin", "endpoint"] = "builtin"
+    """Who reads dialogue for what is worth remembering: the built-in rules, or a model service. A
+    service is sent what was said: off unless chosen, and `status` names the host."""
+    extractor_url: str = ""
+    """Base address of an OpenAI-compatible service."""
+    extractor_model: str = ""
+    """What the service calls its model."""
+    extractor_key_variable: str = "REVERIE_EXTRACTOR_KEY"
+    """Environment variable that holds the service's key."""
+    extractor_seconds: float = Field(default=30.0, gt=0.0)
+    """How long one request may take, its retries included; then the rules' result stands."""
     segment_records: int = Field(default=1000, ge=1)
     """A sealed segment closes at this many records (002)."""
     segment_age_seconds: float = Field(default=24 * 3600.0, gt=0.0)
     """…or at this age (002)."""
 
     distiller: Literal["none", "model", "endpoint"] = "none"
-    """Who judges what an agent learnt: nobody, the built-in dedup model, or a model service."""
+    """Who judges what an agent learnt: nobody, the built-in dedup model, or a model service. A
+    service is sent tasks without their typed text: off unless chosen, and `status` names it."""
+    distiller_url: str = ""
+    """Base address of an OpenAI-compatible service."""
+    distiller_model: str = ""
+    """What the service calls its model."""
+    distiller_key_variable: str = "REVERIE_DISTILLER_KEY"
+    """Environment variable that holds the service's key."""
     agent: AgentPolicy = AgentPolicy()
     """What an agent learns and is given; table ``[agent]``."""
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["BudgetStatus", "ConditionStatus", "MemoryStatus", "ModelStatus", "Status"]
+__all__ = [
+    "BudgetStatus",
+    "ConditionStatus",
+    "DistillerStatus",
+    "MemoryStatus",
+    "ModelStatus",
+    "Status",
+]
 
 
 class _Part(BaseModel):
@@ -52,6 +59,15 @@ class EmbedderStatus(_Part):
     """Why the last query went without its vectors; empty: it did not."""
 
 
+class DistillerStatus(_Part):
+    """Who judges what an agent learnt from the tasks it did."""
+
+    name: str
+    """none | model | endpoint"""
+    leaves_phone: str
+    """The host that is sent what was done and seen; empty: nothing leaves the phone."""
+
+
 class ModelStatus(_Part):
     """One of the models that travel."""
 
@@ -84,6 +100,7 @@ class Status(_Part):
     conditions: ConditionStatus
     memory: MemoryStatus
     embedder: EmbedderStatus
+    distiller: DistillerStatus
     models: dict[str, ModelStatus]
     budget: BudgetStatus
     outbox: int

@@ -14,13 +14,14 @@ import typer
 
 from device.actors import SystemClock
 from device.conditions import ConditionSource, ScriptedConditions, detect
+from device.endpoint import Endpoint
 from device.interfaces.service import PhoneCalls, reach
 from device.monitor import private_bytes, steady_heap
 from device.observer import Observer, Silent
 from device.phone import Machine, Phone
 from device.probing import Examiner
 from device.recall.embedders import Embedder
-from device.settings import Settings, load_settings
+from device.settings import Settings, SettingsInvalid, load_settings
 from device.sync.websocket import websocket
 from device.vault import (
     FolderStorage,
@@ -86,6 +87,7 @@ async def open_phone(
             observer=observer or Silent(),
             examiner=Examiner(),
             embedder=_embedder(settings),
+            distilling=_distilling(settings),
             private_bytes=private_bytes,
         )
         phone = await Phone.open(machine, settings)
@@ -104,6 +106,16 @@ def _embedder(settings: Settings) -> Embedder | None:
     from device.recall.embedders.choice import choose_embedder
 
     return choose_embedder(settings, os.environ)
+
+
+def _distilling(settings: Settings) -> Endpoint | None:
+    """The service that distils what an agent did, when the settings choose one."""
+    if settings.distiller != "endpoint":
+        return None
+    if not settings.distiller_url:
+        raise SettingsInvalid("distiller_url names no service: set it to its address")
+    key = os.environ.get(settings.distiller_key_variable, "")
+    return Endpoint(settings.distiller_url, model=settings.distiller_model, key=key)
 
 
 def ask_passphrase(*, confirm: bool) -> str:

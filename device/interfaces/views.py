@@ -107,6 +107,7 @@ def status_table(status: Status) -> Table:
         ("window", _window(status)),
         ("memory", _memory(status)),
         ("embedder", _embedder(status)),
+        ("distiller", _distiller(status)),
         *((f"{name} model", _model(status, name)) for name in status.models),
         ("privacy", _budget(status)),
         ("outbox", f"{status.outbox} reports wait for the cloud"),
@@ -157,6 +158,17 @@ def _embedder(status: Status) -> Text:
         )
     if embedder.trouble:
         text.append(f"  {embedder.trouble}: recall goes by words alone", style="yellow")
+    return text
+
+
+def _distiller(status: Status) -> Text:
+    distiller = status.distiller
+    text = Text(distiller.name)
+    if distiller.leaves_phone:
+        text.append(
+            f"  finished tasks, without typed text, leave this phone, to {distiller.leaves_phone}",
+            style="red",
+        )
     return text
 
 

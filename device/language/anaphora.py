@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from device.language.entities import find_people
 from device.language.tokens import content_tokens
+from device.language.words import listed
 
 __all__ = ["kinds_of", "pointer_of", "resolve"]
 
@@ -49,12 +50,19 @@ _KINDS: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = tuple(
     )
 )  # fmt: skip
 """(kind, as a pointing sentence names it, as the thing itself may be worded)."""
-_FEMALE = re.compile(r"(?:妈|母亲|姐|妹|奶奶|外婆|姥姥|女儿|闺女|老婆|妻子|媳妇|女朋友|阿姨|女士|小姐)|\b(?:mum|mom|mother|sister|wife|daughter|grandma|aunt|girlfriend|niece|she|mrs|ms)\b", re.IGNORECASE)
-_MALE = re.compile(r"(?:爸|父亲|哥|弟|爷爷|外公|姥爷|儿子|老公|丈夫|男朋友|叔|舅|先生)|\b(?:dad|father|brother|husband|son|grandpa|uncle|boyfriend|nephew|he|mr)\b", re.IGNORECASE)
+_FEMALE = re.compile(
+    r"(?:妈|母亲|姐|妹|奶奶|外婆|姥姥|女儿|闺女|老婆|妻子|媳妇|女朋友|阿姨|女士|小姐)|\b(?:mum|mom|mother|sister|wife|daughter|grandma|aunt|girlfriend|niece|she|mrs|ms)\b",
+    re.IGNORECASE,
+)
+_MALE = re.compile(
+    r"(?:爸|父亲|哥|弟|爷爷|外公|姥爷|儿子|老公|丈夫|男朋友|叔|舅|先生)|\b(?:dad|father|brother|husband|son|grandpa|uncle|boyfriend|nephew|he|mr)\b",
+    re.IGNORECASE,
+)
 _SHE = re.compile(r"她|\b(?:she|hers?|herself)\b", re.IGNORECASE)
 _HE = re.compile(r"他(?!们)|\b(?:he|his|him|himself)\b", re.IGNORECASE)
 _IT = re.compile(
-    r"那个|这个|那[趟次场顿件班节]|它|这事|那事|算了|不去了|\b(?:it|that|this|that one|the one|forget it|never mind)\b", re.IGNORECASE
+    r"那个|这个|那[趟次场顿件班节]|它|这事|那事|算了|不去了|\b(?:it|that|this|that one|the one|forget it|never mind)\b",
+    re.IGNORECASE,
 )
 _ORDER: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     (re.compile(words, re.IGNORECASE), position)
@@ -66,9 +74,17 @@ _ORDER: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     )
 )
 _CHANGING = frozenset(
-    """取消 改到 改成 推迟 提前 挪到 改天 下周 周一 周二 周三 周四 周五 周六 周日 完了 已经 不去 去了 退掉 了吧 消吧 消了 天吧 前了 那边 边我 出了 过了 好了 到周 吧改 到下 到号 月底 年底 下午 晚上 迟一 一周 改签 签了 了改 到十 能取 我退 不了
-    move moves mov cancel push postpon delay off done now anymore after instead next week monday tuesday wednesday thursday friday saturday sunday late earlier brought forward is are got get let's let do make
-    can't couldn't not forget going go skip skipp drop pull pulled out december october evening afternoon one pass passed all""".split()
+    listed(
+        """
+    取消 改到 改成 推迟 提前 挪到 改天 下周 周一 周二 周三 周四 周五 周六 周日 完了 已经 不去
+    去了 退掉 了吧 消吧 消了 天吧 前了 那边 边我 出了 过了 好了 到周 吧改 到下 到号 月底 年底
+    下午 晚上 迟一 一周 改签 签了 了改 到十 能取 我退 不了 move moves mov cancel push postpon
+    delay off done now anymore after instead next week monday tuesday wednesday thursday friday
+    saturday sunday late earlier brought forward is are got get let's let do make can't couldn't
+    not forget going go skip skipp drop pull pulled out december october evening afternoon one
+    pass passed all
+    """
+    )
 )
 """Tokens of changing and of time: they name nothing."""
 KIND_WEIGHT, PERSON_WEIGHT, SHARED_WEIGHT = 2.0, 1.5, 1.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from device.language.words import HAN, RELATIONS_EN, RELATIONS_ZH
+from device.language.words import HAN, RELATIONS_EN, RELATIONS_ZH, listed
 
 __all__ = [
     "LABELS_ZH",
@@ -31,9 +31,7 @@ _NAME_ZH = rf"([{HAN}·]{{2,6}}?|[A-Za-z][\w'-]+)"
 _TAIL_ZH = r"(?=$|[，。！？；,.!?;\s、]|很高兴|今年|是|来自|住|就行|就好|吧|啦|哦|在|做|已经|刚)"
 _DAY_ZH = r"((?:\d{2,4}年)?\d{1,2}月\d{1,2}[日号]?|[〇零一二三四五六七八九十]{1,3}月(?:初)?[一二三四五六七八九十]{1,3}[日号]?)"
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-_DAY_EN = (
-    rf"((?:\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?)?(?:{_MONTHS})(?:\s\d{{1,2}}(?:st|nd|rd|th)?)?(?:,?\s\d{{4}})?)"
-)
+_DAY_EN = rf"((?:\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?)?(?:{_MONTHS})(?:\s\d{{1,2}}(?:st|nd|rd|th)?)?(?:,?\s\d{{4}})?)"
 _PHONE = r"(\+?[\d][\d\- ()]{5,18}\d)"
 _SURNAMES = (
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜"
@@ -44,15 +42,68 @@ _NO_JOB_EN = r"(?!bit|little|lot|fan|huge|big|real|such|person|member|morning|ni
 _JOB_EN = r"(?:teacher|nurse|doctor|engineer|accountant|lawyer|designer|developer|manager|student|chef|cook|driver|writer|editor|journalist|artist|musician|painter|plumber|electrician|carpenter|farmer|architect|scientist|researcher|professor|lecturer|consultant|analyst|programmer|baker|barista|waiter|waitress|cashier|pharmacist|dentist|vet|therapist|psychologist|librarian|photographer|translator|secretary|director|producer|actor|actress|singer|pilot|mechanic|officer|salesman|broker|tutor|coach|trainer|hairdresser|social worker|freelancer|entrepreneur|midwife|surgeon|paramedic|firefighter)"
 
 TRIGGERS: dict[str, tuple[str, ...]] = {
-    "name": ("我叫", "叫我", "名", "姓", "我是", "这里是", "本人叫", "name", "call", "i'm ", "i am ", "this is", "go by"),
+    "name": (
+        "我叫",
+        "叫我",
+        "名",
+        "姓",
+        "我是",
+        "这里是",
+        "本人叫",
+        "name",
+        "call",
+        "i'm ",
+        "i am ",
+        "this is",
+        "go by",
+    ),
     "address": ("住", "家", "搬", "home is", "address", "i live", "moved"),
     "city": ("生活", "定居", "上学", "打拼", "居住", "live in", "living", "based", "moved to"),
-    "hometown": ("来自", "老家", "家乡", "出生", "我是", "长大", " from", "hometown", "born", "grew up"),
+    "hometown": (
+        "来自",
+        "老家",
+        "家乡",
+        "出生",
+        "我是",
+        "长大",
+        " from",
+        "hometown",
+        "born",
+        "grew up",
+    ),
     "phone": ("手机", "电话", "号", "number", "phone", " me at", " me on", "cell", "mobile"),
     "email": ("@",),
     "birthday": ("生日", "出生", "生人", "生的", "birthday", "born"),
-    "job": ("工作", "职业", "我是", "做", "搞", "干", "从事", "当", "i'm a", "i am a", "work as", "working as", "job", "profession", "i teach"),
-    "company": ("上班", "工作", "任职", "入职", "跳槽", "加入", "work", "joined", "jobs", "started at", "switched"),
+    "job": (
+        "工作",
+        "职业",
+        "我是",
+        "做",
+        "搞",
+        "干",
+        "从事",
+        "当",
+        "i'm a",
+        "i am a",
+        "work as",
+        "working as",
+        "job",
+        "profession",
+        "i teach",
+    ),
+    "company": (
+        "上班",
+        "工作",
+        "任职",
+        "入职",
+        "跳槽",
+        "加入",
+        "work",
+        "joined",
+        "jobs",
+        "started at",
+        "switched",
+    ),
     "age": ("岁", "i'm ", "i am ", "turned"),
     "allergy": ("过敏", "不耐受", "allerg", "intolerant"),
     "car": ("车", "我开", "我买", "我换", "drive", " car", "own a"),
@@ -62,7 +113,18 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
     "weight": ("体重", "weigh"),
     "diet": ("素", "斋", "i'm ", "i am ", "halal", "kosher"),
     "condition": ("有", "得了", "have", "suffer", "diagnosed", "live with"),
-    "school": ("毕业", "读", "念", "上", "考上", "stud", "graduated", "school", "college", "university"),
+    "school": (
+        "毕业",
+        "读",
+        "念",
+        "上",
+        "考上",
+        "stud",
+        "graduated",
+        "school",
+        "college",
+        "university",
+    ),
     "language": ("会", "能", "speak"),
     "zodiac": ("属",),
     "star_sign": ("座", "我是", "i'm ", "i am "),
@@ -72,8 +134,13 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
 """Words of which one must stand in a sentence (lower case) for a key to be stated: cheap to look for."""
 
 NOT_A_NAME = frozenset(
-    """了外卖 什么 啥 他 她 你 我 它 醒 车 外卖 一声 人 上 做 不 你们 我们 大家 起来 名字 别来了 来着 过来 回来 出租车 救护车 滴滴 代驾 服务员 停 一下 后 哥 姐 爸 妈 你好
-    not tomorrow later back when if today tonight asap now on sometime stable over what a an the""".split()
+    listed(
+        """
+    了外卖 什么 啥 他 她 你 我 它 醒 车 外卖 一声 人 上 做 不 你们 我们 大家 起来 名字 别来了
+    来着 过来 回来 出租车 救护车 滴滴 代驾 服务员 停 一下 后 哥 姐 爸 妈 你好 not tomorrow later
+    back when if today tonight asap now on sometime stable over what a an the
+    """
+    )
 )
 """Words a name pattern may catch that are none."""
 
@@ -152,7 +219,7 @@ STATEMENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("school", re.compile(rf"我(?:现在|目前)?在([{HAN}]{{2,10}}?)(?:读|念|上)(?:书|大学|本科|研究生|研|博士?|高中|初中|大[一二三四])")),
     ("school", re.compile(rf"我(?:\d{{4}}年)?(?:毕业于|考上了?|是从)([{HAN}]{{2,10}}?)(?:毕业的?)?{_STOP_ZH}")),
     ("school", re.compile(rf"我(?:\d{{4}}年)?从([{HAN}]{{2,10}}?)毕业")),
-    ("school", re.compile(rf"(?i:\bI (?:studied|study|went|go|graduated|am studying)(?: [a-z]+)? (?:at|to|from))\s+((?:the )?(?:[A-Z][\w'’-]*\s)*(?:University|College|School|Academy|Institute)(?: of [A-Z]\w+)?)")),
+    ("school", re.compile(r"(?i:\bI (?:studied|study|went|go|graduated|am studying)(?: [a-z]+)? (?:at|to|from))\s+((?:the )?(?:[A-Z][\w'’-]*\s)*(?:University|College|School|Academy|Institute)(?: of [A-Z]\w+)?)")),
     ("school", re.compile(r"\bI graduated from ([A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+){0,2})")),
     ("language", re.compile(r"我(?:会|能)说?(?:一点|流利的)?([\u4e00-\u9fff]{1,3}[语文]|粤语|普通话|闽南话)(?=$|[，。！,])")),
     ("language", re.compile(r"(?i:\bI speak)(?: fluent| some| a (?:bit of|little))?\s+([A-Z][a-z]+(?:(?:,| and) [A-Z][a-z]+)*)")),
@@ -186,26 +253,66 @@ QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("zodiac", re.compile(r"我属(?:什么|啥)|我的生肖")),
 )  # fmt: skip
 
-PETS_ZH = {"猫": "cat", "狗": "dog", "鹦鹉": "parrot", "仓鼠": "hamster", "兔子": "rabbit", "兔": "rabbit"}
-_RELATION_ZH = "|".join(sorted([*RELATIONS_ZH, "哥", "姐", "弟", "妹"], key=lambda word: (-len(word), word)))
+PETS_ZH = {
+    "猫": "cat",
+    "狗": "dog",
+    "鹦鹉": "parrot",
+    "仓鼠": "hamster",
+    "兔子": "rabbit",
+    "兔": "rabbit",
+}
+_RELATION_ZH = "|".join(
+    sorted([*RELATIONS_ZH, "哥", "姐", "弟", "妹"], key=lambda word: (-len(word), word))
+)
 _RELATION_EN = "|".join(sorted(RELATIONS_EN, key=lambda word: (-len(word), word)))
 
 RELATION_STATED = (
-    re.compile(rf"(?:我(?:的|家|们家|家的)?|(?:^|[，。])(?:家里的?)?)({_RELATION_ZH})(?:的)?(?:名字|大名|小名)?(?:叫做?|名叫|是叫|取名叫?){_NAME_ZH}{_TAIL_ZH}"),
-    re.compile(rf"(?:养|有|买|领养|收养)(?:了)?(?:一)?[只条个](?:小|橘|黑|白|老|大)?({'|'.join(PETS_ZH)})，?(?:名字)?叫(?:做)?{_NAME_ZH}{_TAIL_ZH}"),
-    re.compile(rf"(?i:\b(?:my|our) (?:own |little |older |younger |eldest |youngest |big |best )?({_RELATION_EN})(?:'s name is|’s name is|'s name's| is called| is named| goes by|, who is called| called| named))\s+{_NAME_EN}"),
-    re.compile(rf"(?i:\b(?:my|our) (?:own |little |older |younger |eldest |youngest |big |best )?({_RELATION_EN})(?: is|,)?)\s+([A-Z][a-z'’-]+(?:\s[A-Z][a-z'’-]+)?)(?=$|[,.!?;]|\s(?:is|was|and|works?|has|who|just|will|turned|goes|lives?|loves?|said|told|came|went|got|started))"),
-    re.compile(rf"(?i:\b(?:I|we) (?:have|own|got|adopted)(?: got)? an? (?:[a-z]+ )?({_RELATION_EN}) (?:called|named))\s+{_NAME_EN}"),
+    re.compile(
+        rf"(?:我(?:的|家|们家|家的)?|(?:^|[，。])(?:家里的?)?)({_RELATION_ZH})(?:的)?(?:名字|大名|小名)?(?:叫做?|名叫|是叫|取名叫?){_NAME_ZH}{_TAIL_ZH}"
+    ),
+    re.compile(
+        rf"(?:养|有|买|领养|收养)(?:了)?(?:一)?[只条个](?:小|橘|黑|白|老|大)?({'|'.join(PETS_ZH)})，?(?:名字)?叫(?:做)?{_NAME_ZH}{_TAIL_ZH}"
+    ),
+    re.compile(
+        rf"(?i:\b(?:my|our) (?:own |little |older |younger |eldest |youngest |big |best )?({_RELATION_EN})(?:'s name is|’s name is|'s name's| is called| is named| goes by|, who is called| called| named))\s+{_NAME_EN}"
+    ),
+    re.compile(
+        rf"(?i:\b(?:my|our) (?:own |little |older |younger |eldest |youngest |big |best )?({_RELATION_EN})(?: is|,)?)\s+([A-Z][a-z'’-]+(?:\s[A-Z][a-z'’-]+)?)(?=$|[,.!?;]|\s(?:is|was|and|works?|has|who|just|will|turned|goes|lives?|loves?|said|told|came|went|got|started))"
+    ),
+    re.compile(
+        rf"(?i:\b(?:I|we) (?:have|own|got|adopted)(?: got)? an? (?:[a-z]+ )?({_RELATION_EN}) (?:called|named))\s+{_NAME_EN}"
+    ),
 )
 """(relation, name) of somebody of the user's."""
 
 RELATION_VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("age", re.compile(rf"我(?:的|家)?({_RELATION_ZH})(?:[\u4e00-\u9fff]{{2,3}}，)?(?:今年|已经|刚满|快)*(\d{{1,3}}|[一二三四五六七八九十]{{1,3}})岁")),
-    ("age", re.compile(rf"(?i)\bmy ({_RELATION_EN})(?: [A-Z][a-z]+)?(?: is| just turned| turned|'s)(?: now)? (\d{{1,3}}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?: years? old)?(?=$|[,.!]| and)")),
+    (
+        "age",
+        re.compile(
+            rf"我(?:的|家)?({_RELATION_ZH})(?:[\u4e00-\u9fff]{{2,3}}，)?(?:今年|已经|刚满|快)*(\d{{1,3}}|[一二三四五六七八九十]{{1,3}})岁"
+        ),
+    ),
+    (
+        "age",
+        re.compile(
+            rf"(?i)\bmy ({_RELATION_EN})(?: [A-Z][a-z]+)?(?: is| just turned| turned|'s)(?: now)? (\d{{1,3}}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?: years? old)?(?=$|[,.!]| and)"
+        ),
+    ),
     ("birthday", re.compile(rf"我(?:的|家)?({_RELATION_ZH})的?生日(?:是|在)?(?:农历)?{_DAY_ZH}")),
-    ("birthday", re.compile(rf"(?i)\bmy ({_RELATION_EN})(?:'s|’s) birthday is(?: on)?(?: the)?\s+{_DAY_EN}")),
-    ("phone", re.compile(rf"我(?:的|家)?({_RELATION_ZH})的?(?:手机|电话)(?:号码?)?(?:是|：)?\s*{_PHONE}")),
-    ("phone", re.compile(rf"(?i)\bmy ({_RELATION_EN})(?:'s|’s) (?:phone |mobile |cell )?(?:number|phone) is\s*{_PHONE}")),
+    (
+        "birthday",
+        re.compile(rf"(?i)\bmy ({_RELATION_EN})(?:'s|’s) birthday is(?: on)?(?: the)?\s+{_DAY_EN}"),
+    ),
+    (
+        "phone",
+        re.compile(rf"我(?:的|家)?({_RELATION_ZH})的?(?:手机|电话)(?:号码?)?(?:是|：)?\s*{_PHONE}"),
+    ),
+    (
+        "phone",
+        re.compile(
+            rf"(?i)\bmy ({_RELATION_EN})(?:'s|’s) (?:phone |mobile |cell )?(?:number|phone) is\s*{_PHONE}"
+        ),
+    ),
 )
 """Values of somebody of the user's: (what, pattern of (relation, value))."""
 

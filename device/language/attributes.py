@@ -1,9 +1,11 @@
-"""What the user says about themself and theirs: name, address, phone, birthday, job, car, allergies …
+"""What the user says about themself and theirs: name, address, phone, birthday, job, car …
 
 The tables of `attribute_rules` serve both directions: statements ("我叫林晓") give values, questions
-("我叫什么") give the key that is asked for. 我 / 我的 / 本人 / 自己 / I / my / me / myself all mean the one user;
-a wife, a child or a cat is known by what they are to the user (`wife.name`).
+("我叫什么") give the key that is asked for. 我 / 我的 / 本人 / 自己 / I / my / me / myself all mean
+the one user; a wife, a child or a cat is known by what they are to the user (`wife.name`).
 """
+
+# ruff: noqa: E501 - a rule reads best on one line
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ __all__ = [
 
 USER_SPEAKERS = frozenset({"user", "me", "myself", "i", "我", "本人", "自己", "用户", "human"})
 _SIBLINGS = {"哥": "brother", "姐": "sister", "弟": "brother", "妹": "sister"}
-_FIRST_PERSON = re.compile(r"我|本人|家|住址|地址|号|过敏|\b(?:I|i|my|My|we|We|our|Our|me)\b|[Tt]his is|^home")
+_FIRST_PERSON = re.compile(
+    r"我|本人|家|住址|地址|号|过敏|\b(?:I|i|my|My|we|We|our|Our|me)\b|[Tt]his is|^home"
+)
 _RELATED = re.compile(r"叫|岁|生日|电话|手机|\b(?:my|our|My|Our|have|own|got|adopted)\b")
 _NO_NAME = re.compile(r"^[下了个辆他她你它份声]|^(?:一|外卖|出租)")
 _ASKS = re.compile(r"[?？]\s*$|[吗呢]$|来着$")

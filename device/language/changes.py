@@ -36,10 +36,8 @@ _MOVED = Bilingual(
     en=r"\b(?:got|was|is|were|been|has been|are) (?:\w+ )?(?:moved|pushed|shifted|rescheduled|postponed|delayed|brought forward|bumped|put back)\b|^(?:move|push|shift|reschedule|postpone|delay|bring|swap)\b|\blet's (?:move|push|shift|reschedule|postpone|delay)\b|\bnow (?:land|arrive|leave|start|begin)s?\b|\bmake it .{1,20}(?:instead|[ap]m\b)|\blet's do .{2,30}instead\b|\bmov(?:es|ed) to (?:the )?(?:\w+day|\d|next|tomorrow|the)|\b(?:date|time|day) (?:has )?(?:changed|moved)\b|\b(?:flight|meeting|call|appointment|interview|dinner|lunch|class|party|trip|check-up|session|surgery|visit)s? (?:has |was |is |got )?(?:moved|pushed|shifted|delayed|postponed|rescheduled)\b|\bon hold until\b",
     hints="bring|brought forward|bumped|changed|delay|let's |make it |move|now |on hold until|postpone|push|put back|reschedule|shift|swap",
 )
-_CANCEL_ZH = re.compile(
-    r"(?<![不没别])取消(?!不|政策|费|按)|(?<!要)不(?:去|来|买|办|参加|见|约|订|开|考|报|搬|看|搞|做|需要|想去|打算)(?:那[台个家])?(?:了|\S{1,4}了)|(?:算了|还是)，?不[去来买办见约搞]|泡汤|黄了|退掉|退[订票课款]|退了(?!休)|(?:去|来|参加)不了|别(?:订|去|约|买|来|报)了|放弃了?|不搞了|说好的.{1,10}不"
-)
-_CANCEL_EN = Bilingual(
+_CANCEL = Bilingual(
+    zh=r"(?<![不没别])取消(?!不|政策|费|按)|(?<!要)不(?:去|来|买|办|参加|见|约|订|开|考|报|搬|看|搞|做|需要|想去|打算)(?:那[台个家])?(?:了|\S{1,4}了)|(?:算了|还是)，?不[去来买办见约搞]|泡汤|黄了|退掉|退[订票课款]|退了(?!休)|(?:去|来|参加)不了|别(?:订|去|约|买|来|报)了|放弃了?|不搞了|说好的.{1,10}不",
     en=r"(?<!don't )(?<!not )(?<!can't )(?<!noise-)(?<!noise )\bcancel(?:l?ed|l?ing|s)?\b(?! (?:culture|policy))|\bcall(?:ed|ing|s)? off\b|\bcall (?:it|that|the \w+) off\b|\b(?:is|are|was) off\b(?! (?:to|the|work|limits))|\bgot called off\b|\bpull(?:ing|ed)? out of\b|\bdropp?(?:ed|ing)? (?:out of|the|my)\b|(?<!i'm )\bnot (?:going|buying|doing|happening|coming|attending)\b(?! to (?:be|lie)| (?:any|much|well|great|so|too|bad|home))|\bi'm not (?:going|buying|doing|coming|attending)\b(?! to (?:be|lie|say|pretend)| (?:any|much|well|great|so|too|bad|home))|\b(?:won't|will not) (?:be )?(?:going|go|coming|attend|make it)\b|\bscrap(?:ped|ping)?\b|\bno longer (?:going|need|want|buying|moving)\b|\bcan(?:'t|not) (?:make (?:it|the)|come to|go to|see \w+ after all|visit|attend)\b|\bforget (?:it|about)\b|\bnever mind\b|\bskipp?(?:ing|ed)?\b(?= (?:the|it|dinner|lunch|class|this))|\b(?:we|i) don't need it\b|\bback(?:ed|ing) out of\b|\bpull the plug\b|\bfell through\b",
     hints=" off|attend|back|call|cancel|come to|drop|fell through|forget |go to|ill not|make |never mind|no longer |not |on't|pull|scrap|see |skip|visit",
 )
@@ -73,11 +71,29 @@ _NOT_DONE = Bilingual(
     hints=" be|before|done|hat|n't|never|not|once|onversation|thing|to get|to have|until|when",
 )
 
-_UNITS_ZH = {"分钟": 60.0, "小时": 3600.0, "钟头": 3600.0, "天": DAY, "周": 7 * DAY, "星期": 7 * DAY, "礼拜": 7 * DAY, "个月": 30 * DAY}
-_UNITS_EN = {"minute": 60.0, "hour": 3600.0, "day": DAY, "week": 7 * DAY, "fortnight": 14 * DAY, "month": 30 * DAY}
+_UNITS_ZH = {
+    "分钟": 60.0,
+    "小时": 3600.0,
+    "钟头": 3600.0,
+    "天": DAY,
+    "周": 7 * DAY,
+    "星期": 7 * DAY,
+    "礼拜": 7 * DAY,
+    "个月": 30 * DAY,
+}
+_UNITS_EN = {
+    "minute": 60.0,
+    "hour": 3600.0,
+    "day": DAY,
+    "week": 7 * DAY,
+    "fortnight": 14 * DAY,
+    "month": 30 * DAY,
+}
 _DIGITS = {"一": 1.0, "两": 2.0, "二": 2.0, "三": 3.0, "四": 4.0, "五": 5.0, "六": 6.0, "七": 7.0, "八": 8.0, "九": 9.0, "十": 10.0, "半": 0.5, "几": 3.0,
            "a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0, "half an": 0.5, "a couple of": 2.0, "a few": 3.0}  # fmt: skip
-_SHIFT_ZH = re.compile(r"(?P<way>推迟|延后|延期|提前|往[前后](?:推|调|挪|移|延)|晚|早)(?P<n>[一两二三四五六七八九十半几]|\d+(?:\.\d+)?)个?(?P<half>半)?(?P<unit>分钟|小时|钟头|天|周|星期|礼拜|个月|月)")
+_SHIFT_ZH = re.compile(
+    r"(?P<way>推迟|延后|延期|提前|往[前后](?:推|调|挪|移|延)|晚|早)(?P<n>[一两二三四五六七八九十半几]|\d+(?:\.\d+)?)个?(?P<half>半)?(?P<unit>分钟|小时|钟头|天|周|星期|礼拜|个月|月)"
+)
 _SHIFT_EN = re.compile(
     r"\b(?P<way>postpon\w*|delay\w*|push\w*|move\w*|brought|bring|put|pulled|shift\w*)\b[^.;]*?\b(?:(?:by|back|forward|out|off)\s)+(?P<n>a couple of|a few|half an|an?|one|two|three|four|five|six|\d+)\s(?P<unit>minute|hour|day|week|fortnight|month)s?\b(?P<tail>[^.;]*)",
     re.IGNORECASE,
@@ -111,15 +127,13 @@ def corrects(sentence: str) -> bool:
     return bool(_CORRECT.search(sentence)) and not _NO_CORRECTION.search(sentence)
 
 
-def cancels(sentence: str) -> re.Pattern[str] | None:
-    """The pattern by which a sentence calls something off, or None."""
-    if _ONLY.search(sentence):
-        return None
-    return next((p for p in (_CANCEL_ZH, _CANCEL_EN) if p.search(sentence)), None)
+def cancels(sentence: str) -> Bilingual | None:
+    """The rule by which a sentence calls something off, or None."""
+    return _CANCEL if _CANCEL.search(sentence) and not _ONLY.search(sentence) else None
 
 
-def finishes(sentence: str) -> re.Pattern[str] | None:
-    """The pattern by which a sentence reports something done, or None."""
+def finishes(sentence: str) -> Bilingual | None:
+    """The rule by which a sentence reports something done, or None."""
     if _DONE.search(sentence) and not _NOT_DONE.search(sentence):
         return _DONE
     return None
@@ -129,7 +143,11 @@ def change_of(sentence: str) -> ChangeKind | None:
     """What a sentence changes, judged by its words alone."""
     if corrects(sentence):
         return ChangeKind.CORRECT
-    if shift_of(sentence) or _MOVED.search(sentence) or (_MOVE_ZH.search(sentence) and not _HISTORY.search(sentence)):
+    if (
+        shift_of(sentence)
+        or _MOVED.search(sentence)
+        or (_MOVE_ZH.search(sentence) and not _HISTORY.search(sentence))
+    ):
         return ChangeKind.MOVE
     if cancels(sentence) is not None:
         return ChangeKind.CANCEL

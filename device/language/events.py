@@ -17,6 +17,7 @@ from device.language.changes import cancels, corrects, ends_of_move, finishes, s
 from device.language.entities import find_people, find_place
 from device.language.eventhood import Evidence, is_event, is_habit, is_planned, may_tell
 from device.language.intents import statements, worth_remembering
+from device.language.patterns import Bilingual
 from device.language.preferences import Preference, find_preference
 from device.language.sentiment import sentiment
 from device.language.times import TimeExpression, find_times
@@ -174,8 +175,8 @@ def _undated(draft: Draft) -> Draft:
     return replace(draft, starts=None, ends=None, time_text="")
 
 
-def _clause(sentence: str, pattern: re.Pattern[str]) -> str:
-    """The clause a pattern is found in: what else a sentence says is about something else."""
+def _clause(sentence: str, pattern: Bilingual) -> str:
+    """The clause a rule is found in: what else a sentence says is about something else."""
     return next((c for c in _CLAUSES.split(sentence) if pattern.search(c)), sentence)
 
 

@@ -64,7 +64,8 @@ _QUESTION_WORD = Bilingual(
     hints="am|any|are|can|could|did|do|had|has|have|how|i wonder|i'm wondering|is|may|not sure|shall|should|was|were|what|when|where|which|who|why|will|would",
 )
 _ASKED_TO_SELF = re.compile(
-    r"^(?:我?(?:不知道|想知道|忘了|想问|不记得))|^\s*i (?:wonder|forget|forgot|don't (?:know|remember))\b", re.IGNORECASE
+    r"^(?:我?(?:不知道|想知道|忘了|想问|不记得))|^\s*i (?:wonder|forget|forgot|don't (?:know|remember))\b",
+    re.IGNORECASE,
 )
 _REMINDER = Bilingual(
     zh=r"提醒我|别(?:让我)?忘|记得(?!来着)",
@@ -80,7 +81,10 @@ _REQUEST_EN = Bilingual(
     en=r"^(?:(?:please|kindly|now|then|ok(?:ay)?|so|and|also|hey|just|first|next|can you|could you|would you|will you|i need you to|i(?:'d| would) like you to|i want you to)[,\s]+)*(?:translate|tell me|turn (?:it )?(?:up|down|on|off)|open|close|recommend|suggest|write (?:a|an|me|some|the)|go on|continue|explain|search|play|find|show|look up|give me|help me|list|summari[sz]e|set (?:an?|the|my)|call me (?:a|an|the)\b|book (?:a|an|me|it|the)|send (?:me|a|an|the|this|it)|read (?:me|it|this|the|out)|check (?:the|my|if|whether|for)|define|calculate|convert|describe|compare|create|draft|make (?:me|a list)|draw|generate|rewrite|repeat|stop|pause|skip|navigate|take a (?:photo|screenshot|picture)|scroll|volume|what about|let me (?:know|ask)|remember (?:this|that)|say\b)\b|\bi (?:want|would like|'d like|need|wanted) to (?:ask|chat|talk|tell|share|know|thank|hear|discuss)\b|\b(?:can|could|would|will) you (?:please |also |help )?[a-z]+\b.*\?|\b(?:any|some) (?:tips|advice|recommendations|suggestions|ideas)\b.*\?|\bthere's something i want to tell you\b",
     hints=" to | you |advice|book |calculate|call me |check |close|compare|continue|convert|create|define|describe|draft|draw|explain|find|generate|give me|go on|help me|ideas|let me |list|look up|make |navigate|open|pause|play|read |recommend|remember th|repeat|rewrite|say|scroll|search|send |set |show|skip|stop|suggest|summari|take a |tell me|tips|translate|turn |volume|what about|write ",
 )
-_CLAUSES = re.compile(r"(?<=[，,；;—])\s*|(?<=\w)\s+(?=(?:but|so|and|then) (?:i|i'm|i've|i'll|we|we're|we've|my|can|could|would|do|what|where|how|which)\b)", re.IGNORECASE)
+_CLAUSES = re.compile(
+    r"(?<=[，,；;—])\s*|(?<=\w)\s+(?=(?:but|so|and|then) (?:i|i'm|i've|i'll|we|we're|we've|my|can|could|would|do|what|where|how|which)\b)",
+    re.IGNORECASE,
+)
 _TIME_ASKED = Bilingual(
     zh=r"什么时候|何时|几点|几[月号日]|哪[天年月]|多久|是几号|星期几|周几",
     en=r"\bwhen\b|\bwhat (?:time|day|date|month|year)\b|\bwhich (?:day|date|month|year)\b|\bhow (?:long|soon|often)\b",

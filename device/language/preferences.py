@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 from device.language.patterns import Bilingual
-from device.language.words import RELATIONS_EN, RELATIONS_ZH
+from device.language.words import RELATIONS_EN, RELATIONS_ZH, listed
 
 __all__ = ["Preference", "find_preference"]
 
@@ -54,17 +54,27 @@ _BARE_ZH = frozenset("喝吃认买坐用穿听看住抽碰")
 _CHOICE_ZH = frozenset("订选")
 _CHOOSING_ZH = re.compile(r"一般|通常|都|总|平时|以后|只|向来")
 _LIMITING_ZH = re.compile(r"只|不能|从来不|从不|再也不|坚决不|不再|一般|平时(?=只|都)")
-_PLAIN_NOT_ZH = re.compile(r"^[^，,。]{0,4}(?:我(?:们?家?\S{0,3})?|^)(?:也|都|从小|一直|真的|其实|现在|平时)*不(?:怎么|太|大)?$")
-_NOT_NOW_ZH = re.compile(r"今天|明天|今晚|昨天|这次|下周|周[一二三四五六日末]|一会|等会|早上|中午|下午|晚上|的时候|到|进去|完|了$|起来|下去")
+_PLAIN_NOT_ZH = re.compile(
+    r"^[^，,。]{0,4}(?:我(?:们?家?\S{0,3})?|^)(?:也|都|从小|一直|真的|其实|现在|平时)*不(?:怎么|太|大)?$"
+)
+_NOT_NOW_ZH = re.compile(
+    r"今天|明天|今晚|昨天|这次|下周|周[一二三四五六日末]|一会|等会|早上|中午|下午|晚上|的时候|到|进去|完|了$|起来|下去"
+)
 _OBJECT_FIRST_ZH = re.compile(
-    rf"(?:^|[，,。])(?P<what>[^，。,我]{{1,10}}?)(?:的)?我(?:真的|就|也|都|实在|一直)*(?P<verb>吃不了|吃不惯|喝不了|喝不惯|受不了|不[吃喝碰用]|只[喝吃用买](?P<only>[^，。]{{1,10}})|最?喜欢|最?爱[吃喝看]|最?讨厌)(?=$|[，。,！])"
+    r"(?:^|[，,。])(?P<what>[^，。,我]{1,10}?)(?:的)?我(?:真的|就|也|都|实在|一直)*(?P<verb>吃不了|吃不惯|喝不了|喝不惯|受不了|不[吃喝碰用]|只[喝吃用买](?P<only>[^，。]{1,10})|最?喜欢|最?爱[吃喝看]|最?讨厌)(?=$|[，。,！])"
 )
 _ABOUT_ZH = re.compile(
     r"我?对(?P<what>[^，。,]{1,14}?)(?P<adverb>很|特别|非常|超|最|一直|真的|都|完全|一点都?|没什么|没啥|不太|不)*(?P<verb>没(?:有)?(?:什么)?兴趣|不?感兴趣|无感|情有独钟|上瘾|着迷)"
 )
-_FAN_ZH = re.compile(r"我(?:是|绝对是)(?:个|一个|资深|超级)*(?P<what>[^，。,的]{1,10}?)(?:控|迷|粉(?:丝)?|爱好者|党)(?=$|[，。,！])")
-_RATHER_ZH = re.compile(r"(?:宁愿|宁可)(?P<what>[^，。]{1,14}?)(?:，)?也?(?:不(?:想|要|愿意?)?|绝不)")
-_OVER_ZH = re.compile(r"(?:比起|相比|跟|和)[^，。]{1,10}?(?:相比|比)?，?我?(?:还是)?(?:更|比较)(?:喜欢|爱|偏爱)(?P<what>[^，。！]{1,14})|我?(?:喜欢|爱)(?P<more>[^，。]{1,12}?)(?:多过|胜过|超过)")
+_FAN_ZH = re.compile(
+    r"我(?:是|绝对是)(?:个|一个|资深|超级)*(?P<what>[^，。,的]{1,10}?)(?:控|迷|粉(?:丝)?|爱好者|党)(?=$|[，。,！])"
+)
+_RATHER_ZH = re.compile(
+    r"(?:宁愿|宁可)(?P<what>[^，。]{1,14}?)(?:，)?也?(?:不(?:想|要|愿意?)?|绝不)"
+)
+_OVER_ZH = re.compile(
+    r"(?:比起|相比|跟|和)[^，。]{1,10}?(?:相比|比)?，?我?(?:还是)?(?:更|比较)(?:喜欢|爱|偏爱)(?P<what>[^，。！]{1,14})|我?(?:喜欢|爱)(?P<more>[^，。]{1,12}?)(?:多过|胜过|超过)"
+)
 
 _EN = re.compile(
     rf"\b(?:I|we|my (?:\w+ )?(?P<relation>{_RELATION_EN}))(?P<adverb>(?:\s(?:really|always|absolutely|usually|normally|generally|only|just|also|still|do|does|so|much|actually|never|truly|especially|will|definitely|honestly|simply|rarely|hardly|both|all|personally)|'d|\swould|"
@@ -95,30 +105,48 @@ _WANT_EN = Bilingual(
     hints="like|love|want",
 )
 
-_NEGATIVE_VERBS = frozenset(
-    ["讨厌", "反感", "厌恶", "受不了", "忍不了", "痛恨", "恨", "忌", "忌口", "吃不了", "吃不惯", "喝不了", "喝不惯", "坐不了", "坐不惯",
-     "hate", "hates", "dislike", "dislikes", "detest", "detests", "loathe", "loathes", "stand", "bear", "avoid", "avoids"]
-)  # fmt: skip
-_BARE_EN = frozenset(
-    ["eat", "eats", "drink", "drinks", "smoke", "smokes", "buy", "buys", "wear", "wears", "want", "wants", "take", "takes", "book", "books", "choose", "chooses",
-     "pick", "fly", "order", "touch", "use", "listen", "watch"]
-)  # fmt: skip
+_NEGATIVE_VERBS = frozenset(listed(
+    """
+    讨厌 反感 厌恶 受不了 忍不了 痛恨 恨 忌 忌口 吃不了 吃不惯 喝不了 喝不惯 坐不了 坐不惯 hate
+    hates dislike dislikes detest detests loathe loathes stand bear avoid avoids
+    """
+))  # fmt: skip
+_BARE_EN = frozenset(listed(
+    """
+    eat eats drink drinks smoke smokes buy buys wear wears want wants take takes book books
+    choose chooses pick fly order touch use listen watch
+    """
+))  # fmt: skip
 """Verbs that state a preference only with only / always / usually / never / don't before them."""
-_LIMITING_EN = re.compile(r"only|always|usually|normally|generally|never|don't|do not|doesn't|can't|cannot|no longer|rarely|hardly", re.IGNORECASE)
+_LIMITING_EN = re.compile(
+    r"only|always|usually|normally|generally|never|don't|do not|doesn't|can't|cannot|no longer|rarely|hardly",
+    re.IGNORECASE,
+)
 _NOT = re.compile(r"不|n't|not\b|never|cannot|no longer|rarely|hardly", re.IGNORECASE)
-_STRONG = re.compile(r"最|非常|特别|超|真|热爱|痛恨|受不了|忍不了|从来|从不|really|absolutely|love|hate|adore|detest|loathe|stand|truly|obsessed|crazy|never", re.IGNORECASE)
-_ONLY = re.compile(r"只|更|偏爱|还是|以后|现在|一直|从不|宁|一般|only|always|prefer|rather|never|favou?rite|usually", re.IGNORECASE)
+_STRONG = re.compile(
+    r"最|非常|特别|超|真|热爱|痛恨|受不了|忍不了|从来|从不|really|absolutely|love|hate|adore|detest|loathe|stand|truly|obsessed|crazy|never",
+    re.IGNORECASE,
+)
+_ONLY = re.compile(
+    r"只|更|偏爱|还是|以后|现在|一直|从不|宁|一般|only|always|prefer|rather|never|favou?rite|usually",
+    re.IGNORECASE,
+)
 _NO_OBJECT_EN = re.compile(
     r"^(?:to$|so\b|was\b|is\b|were\b|it|this|that|them|these|those|you|how|when|what|where|why|him|her|us|me|everything|the way|the idea|your)\b(?! \w+ed\b)|^to (?:know|ask|see if|hear|tell|say|thank|share|chat|talk|help you|think|believe|add|point|be able)\b|^(?:you|it) (?:to|if)\b|^(?:to )?see(?:ing)? (?:you|it|that|your)\b",
     re.IGNORECASE,
 )
-_NO_OBJECT_ZH = re.compile(r"^(?:它|你|您|这(?:个|种|里|样|款|家|些|本|部|道)?(?!\S{3})|那种|那(?:个|里|样|些)?(?!\S{3})|(?:吃|喝|看|听|玩|的|了|上)$|(?:吃|看|听|喝|玩|做)的|里面|其中|就|什么|哪|谁|多少|怎么|不|得很|极了|听到|和你|跟你|这种\S{1,3}$|你\S*|他们?$|她$|的话)")
+_NO_OBJECT_ZH = re.compile(
+    r"^(?:它|你|您|这(?:个|种|里|样|款|家|些|本|部|道)?(?!\S{3})|那种|那(?:个|里|样|些)?(?!\S{3})|(?:吃|喝|看|听|玩|的|了|上)$|(?:吃|看|听|喝|玩|做)的|里面|其中|就|什么|哪|谁|多少|怎么|不|得很|极了|听到|和你|跟你|这种\S{1,3}$|你\S*|他们?$|她$|的话)"
+)
 _MAIN_EN = re.compile(
     r"(?:^|[^\w\s'’]\s*|\b(?:and|but|so|because|cause|why|that|since|though|although|while|as|actually|yes|yeah|well|however|still|personally|honestly|lately|now|say|said|think|know|guess|time|general|or|then|too|always|days|recently|today)\s+)$",
     re.IGNORECASE,
 )
 """What may stand before a main clause: "a job I enjoy" is none."""
-_PLANNED = re.compile(r"\b(?:today|tonight|tomorrow|yesterday|this (?:time|week\w*|morning|afternoon|evening)|last (?:night|week)|next (?:week|month|year)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|right now)\b", re.IGNORECASE)
+_PLANNED = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|this (?:time|week\w*|morning|afternoon|evening)|last (?:night|week)|next (?:week|month|year)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|right now)\b",
+    re.IGNORECASE,
+)
 _OTHER_SUBJECT = re.compile(
     r"(?:他|她|它|他们|她们|你|您|大家|别人|人家|谁|很多人|人们|年轻人|老板|老师|同事|朋友们?)(?:也|都|很|最|特别|就|只|不|一定|肯定|会|可能|应该)*$"
 )
@@ -130,7 +158,12 @@ def find_preference(sentence: str) -> Preference | None:
     favourite = _FAVOURITE.search(sentence)
     if favourite is not None:
         return _favourite(favourite)
-    return _english(sentence) or _english_phrases(sentence) or _chinese_phrases(sentence) or _chinese(sentence)
+    return (
+        _english(sentence)
+        or _english_phrases(sentence)
+        or _chinese_phrases(sentence)
+        or _chinese(sentence)
+    )
 
 
 def _favourite(found: re.Match[str]) -> Preference | None:
@@ -147,16 +180,32 @@ def _english(sentence: str) -> Preference | None:
         if not _MAIN_EN.search(sentence[: match.start()]):
             continue
         wish = re.search(r"'d|would", adverb) and not verb.startswith("rather")
-        if wish or _NO_OBJECT_EN.match(thing) or (verb in ("stand", "bear") and not _NOT.search(adverb)):
+        if (
+            wish
+            or _NO_OBJECT_EN.match(thing)
+            or (verb in ("stand", "bear") and not _NOT.search(adverb))
+        ):
             continue
-        if verb.split()[0] in _BARE_EN and (not _LIMITING_EN.search(adverb) or _PLANNED.search(thing)):
+        if verb.split()[0] in _BARE_EN and (
+            not _LIMITING_EN.search(adverb) or _PLANNED.search(thing)
+        ):
             continue
         if verb.startswith("want") and not re.search(r"only|always|never", adverb):
             continue
-        if verb.startswith("take") and "don't" in adverb and re.match(r"(?:it|long|time|care)\b", thing):
+        if (
+            verb.startswith("take")
+            and "don't" in adverb
+            and re.match(r"(?:it|long|time|care)\b", thing)
+        ):
             continue
         holder = match["relation"]
-        return _preference(verb, adverb, _cut_en(thing, verb), match.group(), RELATIONS_EN[holder.lower()] if holder else "user")
+        return _preference(
+            verb,
+            adverb,
+            _cut_en(thing, verb),
+            match.group(),
+            RELATIONS_EN[holder.lower()] if holder else "user",
+        )
     return None
 
 
@@ -164,14 +213,20 @@ def _cut_en(thing: str, verb: str) -> str:
     """The chosen one of two: "tea to coffee", "take the train than fly"."""
     if verb.startswith(("prefer", "rather")):
         thing = re.split(r"\s(?:to|over|than|rather than|instead of)\s", thing, maxsplit=1)[0]
-    return re.split(r"\s(?:because|so|but|since|when|anymore|any more|these days|after all)\b", thing, maxsplit=1)[0].strip()
+    return re.split(
+        r"\s(?:because|so|but|since|when|anymore|any more|these days|after all)\b",
+        thing,
+        maxsplit=1,
+    )[0].strip()
 
 
 def _english_phrases(sentence: str) -> Preference | None:
     fan = _FAN_EN.search(sentence)
     if fan is not None and not _NO_OBJECT_EN.match(fan["what"]):
         liked = not re.search(r"\bnot\b|never", fan.group()[: fan.start("what") - fan.start()])
-        return Preference(fan["what"].strip(), liked, STRONG if _STRONG.search(fan.group()) else MILD, False)
+        return Preference(
+            fan["what"].strip(), liked, STRONG if _STRONG.search(fan.group()) else MILD, False
+        )
     person = _PERSON_EN.search(sentence)
     if person is not None:
         return Preference(person["what"], True, MILD, True)
@@ -201,8 +256,17 @@ def _chinese_phrases(sentence: str) -> Preference | None:
     first = _OBJECT_FIRST_ZH.search(sentence)
     if first is not None and not _NO_OBJECT_ZH.match(first["what"]):
         liked = bool(first["only"]) or bool(re.search(r"喜欢|爱", first["verb"]))
-        thing = f"{first['only']}{first['what']}" if first["only"] and first["what"] not in first["only"] else first["what"]
-        return Preference(_trim(thing), liked, STRONG if _STRONG.search(first.group()) else MILD, bool(first["only"]))
+        thing = (
+            f"{first['only']}{first['what']}"
+            if first["only"] and first["what"] not in first["only"]
+            else first["what"]
+        )
+        return Preference(
+            _trim(thing),
+            liked,
+            STRONG if _STRONG.search(first.group()) else MILD,
+            bool(first["only"]),
+        )
     return None
 
 
@@ -239,7 +303,11 @@ def _means_taste(verb: str, adverb: str, thing: str, before: str, sentence: str)
         return bool(re.match(r"(?:一|个|两|新|部|台|条|双|件)", thing)) and "我" in before
     if verb == "习惯":
         return not thing.startswith(("了", "性"))
-    return "我" in sentence or not before.strip("，,。；;：: 最很特别非常也都就更超挺真") or bool(re.search(r"忌|受不了", verb))
+    return (
+        "我" in sentence
+        or not before.strip("，,。；;：: 最很特别非常也都就更超挺真")
+        or bool(re.search(r"忌|受不了", verb))
+    )
 
 
 def _trim(thing: str) -> str:
@@ -252,4 +320,6 @@ def _preference(verb: str, adverb: str, thing: str, words: str, holder: str) -> 
     strength = STRONG if _STRONG.search(words) else MILD
     thing = re.sub(r"^(?:吃|喝|看|听|坐)(?=\S{2,})", "", thing) if verb in ("忌口", "忌") else thing
     thing = re.sub(r"^(?:，?不[吃喝])", "", thing)
-    return Preference(thing, negative == denied, strength, bool(_ONLY.search(adverb + verb)), holder)
+    return Preference(
+        thing, negative == denied, strength, bool(_ONLY.search(adverb + verb)), holder
+    )

@@ -5,6 +5,8 @@ VADER (MIT; English alone, 0.4 MB of words) and JioNLP's lexicon (Chinese alone,
 resident); SnowNLP costs 420 MB. `bench_language.py` measures all in one run.
 """
 
+# ruff: noqa: E501 - a rule reads best on one line
+
 from __future__ import annotations
 
 import re

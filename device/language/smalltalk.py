@@ -36,8 +36,12 @@ _NOD_EN = (
     r"|got it|i (?:see|know|agree|understand|get it|guess so|think so|hope so|mean)|(?:that )?makes sense|that(?:'s| is) (?:it|right|true|great|good|nice|cool|awesome|amazing|wonderful|what i mean|all|hilarious|funny|fine|so \w+|really \w+)(?: then| to hear)?|it(?:'s| is) (?:fine|ok(?:ay)?|all right)|let me (?:see|think|check)|i'm (?:speechless|fine|good|ok(?:ay)?|done|glad)|go ahead|as you (?:say|wish)|do it your way|sounds (?:good|great|fine|perfect|like .{1,20})|good (?:idea|point|luck|for you|to know|job|call)|great (?:idea|job|point)|nice (?:work|job)|well done|congrat\w+.{0,12}|keep (?:it up|going)"
     r"|you(?:'re| are) (?:so |very |really )?(?:smart|right|awesome|amazing|funny|kind|sweet|the best|welcome|great)|what a (?:relief|surprise)|please|there|so much|then|man|my|feet|deep breath|friend|buddy|haha no worries|and you|you too|same here|me too|i'll (?:let you know.{0,20}|see you.{0,12}|keep (?:that in mind|you posted|going).{0,10}|think about it|try|be (?:right )?back|check it out|take a look|do that|remember that)|book it|go for it|we got this|you got this|can't wait|no way|oh my(?: god)?|omg|by the way|anyway|hilarious|i'm all ears|tell me about it"
 )
-_NOD = re.compile(rf"^[\W_]*(?:{_NOD_ZH}|{_NOD_EN})(?:[\W_]*(?:吧|呢|啊|呀|啦|了|哦|哈))?[\W_]*$", re.IGNORECASE)
-_CUT = re.compile(r"[，,。！？!?；;~～…\n]+|(?<=\w)\.+(?=\s|$)|\s-\s|(?<=[哈嗯])\s*(?=[\u4e00-\u9fff])")
+_NOD = re.compile(
+    rf"^[\W_]*(?:{_NOD_ZH}|{_NOD_EN})(?:[\W_]*(?:吧|呢|啊|呀|啦|了|哦|哈))?[\W_]*$", re.IGNORECASE
+)
+_CUT = re.compile(
+    r"[，,。！？!?；;~～…\n]+|(?<=\w)\.+(?=\s|$)|\s-\s|(?<=[哈嗯])\s*(?=[\u4e00-\u9fff])"
+)
 _SMALL_RUN = re.compile(rf"^(?:[\W_]|{_NOD_EN})+$", re.IGNORECASE)
 
 _WEATHER = Bilingual(

@@ -10,7 +10,14 @@ __all__ = [
     "RELATIONS_EN",
     "RELATIONS_ZH",
     "STOP_CHARACTERS",
+    "listed",
 ]
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """The words of a text block, which reads better than a column of literals."""
+    return tuple(text.split())
+
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 """Character class of the Chinese characters in everyday use."""
@@ -20,105 +27,15 @@ STOP_CHARACTERS = frozenset(
 )
 
 ENGLISH_STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "and",
-        "or",
-        "but",
-        "if",
-        "then",
-        "so",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "for",
-        "from",
-        "by",
-        "with",
-        "about",
-        "as",
-        "into",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "am",
-        "do",
-        "does",
-        "did",
-        "doing",
-        "have",
-        "has",
-        "had",
-        "having",
-        "i",
-        "me",
-        "my",
-        "mine",
-        "we",
-        "us",
-        "our",
-        "you",
-        "your",
-        "he",
-        "him",
-        "his",
-        "she",
-        "her",
-        "it",
-        "its",
-        "they",
-        "them",
-        "their",
-        "this",
-        "that",
-        "these",
-        "those",
-        "there",
-        "here",
-        "what",
-        "when",
-        "where",
-        "who",
-        "which",
-        "how",
-        "why",
-        "will",
-        "would",
-        "can",
-        "could",
-        "shall",
-        "should",
-        "may",
-        "might",
-        "must",
-        "not",
-        "no",
-        "yes",
-        "just",
-        "very",
-        "too",
-        "also",
-        "than",
-        "i'm",
-        "i've",
-        "i'll",
-        "i'd",
-        "it's",
-        "that's",
-        "don't",
-        "didn't",
-        "you're",
-        "we're",
-        "what's",
-    ]
+    listed(
+        """
+    a an the and or but if then so of to in on at for from by with about as into is are was were
+    be been being am do does did doing have has had having i me my mine we us our you your he
+    him his she her it its they them their this that these those there here what when where who
+    which how why will would can could shall should may might must not no yes just very too also
+    than i'm i've i'll i'd it's that's don't didn't you're we're what's
+    """
+    )
 )
 
 RELATIONS_ZH = {

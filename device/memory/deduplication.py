@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from device.actors import ActorRef, checkpoint
 from device.memory.changes import Change
 from device.memory.coding import item_number
 from device.memory.itemcalls import Apply, ListItems, StaleBatch, StructuredStats, Together
 from device.memory.judgement import Judgement
-from device.memory.merging import alike, block_of, merge, parted, undo
+from device.memory.merging import about, alike, merge, parted, undo
 from device.memory.records import Item
+from device.memory.wording import wording_of
 
 __all__ = ["merge_duplicates", "undo_merge"]
 
@@ -70,15 +71,25 @@ async def undo_merge(structured: ActorRef, identifier: str, *, now: float) -> tu
 
 
 async def _blocks(items: Sequence[Item]) -> list[list[Item]]:
-    """Items that could be one, two at least in each block."""
-    blocks: dict[Hashable, list[Item]] = {}
+    """Items of one wording about one thing, two at least a block; the cheap question comes first."""
+    rough = await _grouped(items, about)
+    return await _grouped(
+        [item for group in rough for item in group],
+        lambda item: (about(item), wording_of(item.text)),
+    )
+
+
+async def _grouped(
+    items: Sequence[Item], key: Callable[[Item], Hashable | None]
+) -> list[list[Item]]:
+    groups: dict[Hashable, list[Item]] = {}
     for place, item in enumerate(items, 1):
-        block = block_of(item)
-        if block is not None:
-            blocks.setdefault(block, []).append(item)
+        found = key(item)
+        if found is not None:
+            groups.setdefault(found, []).append(item)
         if place % READ_AT_ONCE == 0:
             await checkpoint()
-    return [block for block in blocks.values() if len(block) > 1]
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _merges(

@@ -23,9 +23,8 @@ from device.memory.confidence import preference_confidence
 from device.memory.judgement import Judgement
 from device.memory.lifecycle import Transition, record_of
 from device.memory.records import EventState, Item, ItemKind
-from device.memory.wording import wording_of
 
-__all__ = ["CannotUndo", "alike", "block_of", "merge", "parted", "undo"]
+__all__ = ["CannotUndo", "about", "alike", "merge", "parted", "undo"]
 
 MERGE_NUMBERS = 1 << 40
 """Item numbers of merge records: this plus the number of the item merged away, which is above any
@@ -61,16 +60,17 @@ class _Before:
     merged_confidence: float
 
 
-def block_of(item: Item) -> Hashable | None:
-    """What two items must have in common before their texts are compared; None: never merged."""
+def about(item: Item) -> Hashable | None:
+    """What two items must have in common besides their words; None: never merged."""
     if item.kind not in MERGEABLE or item.state is not EventState.ACTIVE or item.replaced_by:
         return None
-    about = (item.kind, item.subject, item.action, item.place, item.people)
-    return (*about, item.starts, item.ends, item.detail, wording_of(item.text))
+    named = (item.kind, item.subject, item.action, item.place, item.people)
+    return (*named, item.starts, item.ends, item.detail)
 
 
 def alike(block: Iterable[Item], barred: frozenset[str]) -> Iterator[tuple[Item, Item]]:
-    """Pairs (older, newer) of one block worth judging: neighbours in the order they were told.
+    """Pairs (older, newer) worth judging among items of one wording about one thing: neighbours in
+    the order they were told.
 
     `barred` are ids of items that were parted by undoing a merge.
     """

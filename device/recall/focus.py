@@ -7,6 +7,7 @@ hold a fair share of the query, and pairs of function characters would match eve
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from device.recall.analysis import terms
 
@@ -28,9 +29,29 @@ _ASKING_EN = re.compile(
 )
 
 
-def focus(query: str) -> str:
-    """`query` without its asking words; the whole query when nothing would be left to look for."""
+_GENERIC = re.compile(
+    "安排|计划|日程|行程|活动|打算|事情|事儿?|做|干|去|要|有|我|你|了|过|的|在|是"
+    r"|\b(?:plans?|planned|schedule|calendar|agenda|appointments?|happen(?:s|ed|ing)?|going on|do|did"
+    r"|doing|done|go|went|have|got|up to|anything|something|things?|events?|is|there)\b",
+    re.IGNORECASE,
+)
+"""Words that fit every event."""
+
+
+def focus(query: str, times: Sequence[str] = ()) -> str:
+    """`query` without its asking words; empty when it asks for nothing but `times` it names.
+
+    A query of asking words alone, without a time, is looked for as it is.
+    """
+    left = _asked(query)
+    if not terms(left):
+        return "" if times else query
+    rest = query
+    for time in times:
+        rest = rest.replace(time, " ")
+    return "" if times and not terms(_GENERIC.sub(" ", _asked(rest))) else left
+
+
+def _asked(query: str) -> str:
     left = _ASKING_EN.sub(" ", query)
-    if not query.isascii():
-        left = _ASKING_ZH.sub(" ", left)
-    return left if terms(left) else query
+    return left if left.isascii() else _ASKING_ZH.sub(" ", left)

@@ -80,6 +80,8 @@ class Ranking:
     """Share of an episode's best score lent to every match in it."""
     time_boost: float = 1.0
     """Extra share for a memory inside the time that the query names; never a filter."""
+    timely: float = 1.0
+    """Weight of being of that time against the best match, where words find little."""
     vector: float = 0.2
     """Weight of the best vector match against the best word match, where words find little."""
     vector_below: float = 0.15
@@ -230,6 +232,8 @@ class LayerIndex:
             slots = self._add_given(scores, similar)
         elif known < self._ranking.vector_below:
             slots = self._add_similar(query, scores, slots)
+        if spans and known < self._ranking.vector_below:
+            slots = self._add_timely(scores, spans)
         if self._removed:
             slots = slots[self._numbers.view[slots] != GONE]
         if not ask_past:
@@ -322,6 +326,15 @@ class LayerIndex:
             near = np.array([cosines[n] for n in self._numbers.view[slots].tolist()], np.float32)
             scale = float(scores.max(initial=0.0)) or 1.0
             scores[slots] += np.float32(self._ranking.dense * scale) * near / near.max()
+        return np.flatnonzero(scores)
+
+    def _add_timely(
+        self, scores: NDArray[np.float32], spans: Sequence[tuple[float, float]]
+    ) -> Slots:
+        """Where words find little, being of the time that is asked for is itself an answer."""
+        inside = self._inside(np.arange(len(scores)), spans) >= 1.0
+        scale = float(scores.max(initial=0.0)) or 1.0
+        scores += np.float32(self._ranking.timely * scale) * inside
         return np.flatnonzero(scores)
 
     def _episode_of(self, entry: Entry) -> int:

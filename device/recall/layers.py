@@ -64,12 +64,18 @@ class Seek:
     """It asks what was changed, so that change records may answer and not only stand beside."""
 
     @classmethod
-    def of(cls, query: str, spans: tuple[tuple[float, float], ...], now: float) -> Seek:
-        """A query asked at `now`; `spans` are the times it names."""
+    def of(
+        cls,
+        query: str,
+        spans: tuple[tuple[float, float], ...],
+        now: float,
+        named: Sequence[str] = (),
+    ) -> Seek:
+        """A query asked at `now`; `spans` are the times it names, `named` their words."""
         folded = query.casefold()
         return cls(
             query,
-            focus(query),
+            focus(query, named),
             spans,
             past=any(start < now for start, _ in spans),
             preferences=bool(lexicon.PREFERENCE.search(folded) or lexicon.HABIT.search(folded)),

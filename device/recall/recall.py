@@ -133,9 +133,10 @@ class Recaller:
         """The query with the times it names. "On 2 May" may be the last one or the next: both are
         meant, for a boost falls on whichever holds memories."""
         at = datetime.fromtimestamp(now, self._zone)
-        times = [t for side in (Prefer.PAST, Prefer.FUTURE) for t in find_times(query, at, side)]
-        spans = dict.fromkeys((t.start, t.end) for t in times if t.grain not in VAGUE_GRAINS)
-        return Seek.of(query, tuple(spans), now)
+        found = [t for side in (Prefer.PAST, Prefer.FUTURE) for t in find_times(query, at, side)]
+        times = [time for time in found if time.grain not in VAGUE_GRAINS]
+        spans = dict.fromkeys((time.start, time.end) for time in times)
+        return Seek.of(query, tuple(spans), now, named=[time.text for time in times])
 
     async def _search(self, seek: Seek, route: Route, depth: int) -> list[Candidate]:
         layers = route.layers

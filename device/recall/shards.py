@@ -29,7 +29,7 @@ __all__ = ["SHARD", "IndexShards"]
 
 SHARD = 4096
 """Memories of one shard: half a megabyte sealed, a third of a second to make again."""
-FORMAT = 2
+FORMAT = 1
 """Raised when the columns or the analysis of the texts change."""
 
 

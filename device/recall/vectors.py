@@ -18,7 +18,7 @@ A removed vector is zeroed at once; its slot goes with the next `keep`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,7 +163,7 @@ class VectorIndex:
         self._removed.keep(mask)
         self._generation += 1
 
-    def training(self, rng: np.random.Generator) -> Iterator[None]:
+    def training(self, rng: np.random.Generator) -> Generator[None, None, None]:
         """Fit the codes to the vectors held, a step (well under a second) at a time.
 
         Nothing changes before the last step; vectors may be added and removed meanwhile. For idle

@@ -146,7 +146,7 @@ tell: 告诉 说 讲 表示 说出 / tell say said told says state stated;
 ask: 问 询问 提问 / ask inquire asked;
 think: 觉得 认为 以为 感觉 看法 / think feel believe thought felt;
 know: 知道 清楚 晓得 了解 懂 明白 / know understand knew knows;
-look: 看 看看 瞧 看电影 看剧 观看 / look watching saw watch; listen: 听 听听 / listen hear heard;
+look: 看 看看 瞧 观看 / look watching saw watch; listen: 听 听听 / listen hear heard;
 write: 写 书写 / write wrote written; draw: 画 绘画 / draw paint painted;
 make: 做 制作 制造 弄 办 办理 搞 / make made create produce created produced build built;
 use: 用 使用 利用 采用 / using; download: 下载 / download; install: 安装 装 / install installed;

@@ -14,7 +14,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,7 +49,6 @@ async def phone_in(folder: Path) -> AsyncIterator[Phone]:
     from device.vault import FolderStorage, StaticProtector
 
     steady_heap()
-    folder.mkdir(parents=True, exist_ok=True)
     clock = SystemClock()
     storage = FolderStorage(folder)
     machine = Machine(
@@ -69,27 +68,25 @@ async def phone_in(folder: Path) -> AsyncIterator[Phone]:
         storage.close()
 
 
-async def record(folder: Path, turns: Path) -> dict[str, float]:
-    """Keep the turns of a JSONL file (at, speaker, text, session)."""
+async def record(folder: Path, lines: Iterable[str]) -> dict[str, float]:
+    """Keep turns, each a line of JSON (at, speaker, text, session)."""
     from device.memory.records import TurnDraft
 
     start = time.perf_counter()
     busy = time.process_time()
     async with phone_in(folder) as phone:
         batch: list[TurnDraft] = []
-        with turns.open(encoding="utf-8") as file:
-            for line in file:
-                batch.append(TurnDraft(**json.loads(line)))
-                if len(batch) == BATCH:
-                    await phone.record_many(batch)
-                    batch = []
+        for line in lines:
+            batch.append(TurnDraft(**json.loads(line)))
+            if len(batch) == BATCH:
+                await phone.record_many(batch)
+                batch = []
         await phone.record_many(batch)
     return {"seconds": time.perf_counter() - start, "busy": time.process_time() - busy}
 
 
-async def ask(folder: Path, queries: Path) -> dict[str, float]:
-    """Recall every query of a JSON list, twice: the second time is timed."""
-    wanted: list[str] = json.loads(queries.read_text(encoding="utf-8"))
+async def ask(folder: Path, wanted: list[str]) -> dict[str, float]:
+    """Recall every query twice: the second time is timed."""
     start = time.perf_counter()
     async with phone_in(folder) as phone:
         imported = private_mb()
@@ -118,9 +115,11 @@ async def ask(folder: Path, queries: Path) -> dict[str, float]:
 
 def main() -> None:
     """Run what the command line names."""
-    job, folder, given = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    work = {"record": record, "ask": ask}[job]
-    sys.stdout.write(json.dumps(asyncio.run(work(folder, given))) + "\n")
+    job, folder = sys.argv[1], Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    with Path(sys.argv[3]).open(encoding="utf-8") as given:
+        work = record(folder, given) if job == "record" else ask(folder, json.load(given))
+        sys.stdout.write(json.dumps(asyncio.run(work)) + "\n")
 
 
 if __name__ == "__main__":

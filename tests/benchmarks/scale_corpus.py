@@ -30,7 +30,7 @@ EXCHANGED = 0.25
 """Share of the words that a later pass exchanges."""
 _WORD = re.compile(r"[A-Za-z]+|[0-9]|[\u4e00-\u9fff]{2,}")
 _NAME = re.compile(r"[A-Z][a-z]{2,}")
-_SYLLABLES = "ka lo mi ren su tav po dil nor esh wen bar ori ul zan fe".split()
+_SYLLABLES = ("ka", "lo", "mi", "ren", "su", "tav", "po", "dil", "nor", "esh", "wen", "bar", "ori")
 
 
 @dataclass(frozen=True)

@@ -42,12 +42,12 @@ _MINUTES = {"半": 30, "一刻": 15, "1刻": 15, "三刻": 45, "3刻": 45, "整"
 _FIVE_MINUTES = 5
 
 
-def _minutes(text: str | None) -> int:
+def _minutes(text: str | None, *, fives: bool) -> int:
     if not text:
         return 0
     if text in _MINUTES:
         return _MINUTES[text]
-    if len(text) == 1 and text in DIGITS:  # so does 晏昼三点三
+    if fives and len(text) == 1 and text in DIGITS:  # so does 晏昼三点三
         return _FIVE_MINUTES * DIGITS.index(text)
     if text.endswith("字"):  # Cantonese counts in fives: 三点三个字 is 3:15
         return _FIVE_MINUTES * int(chinese_number(re.sub("个?字", "", text)))
@@ -89,14 +89,17 @@ def _is_clock(match: re.Match[str]) -> bool:
         little = after[:1] in "点也都没儿不"
         after_is_strong = bool(_STRONG_AFTER.match(after)) and len(after) > 1 and not little
         return bool(_STRONG_BEFORE.search(before)) or after_is_strong
-    return not _COUNTED_BEFORE.search(before)
+    counted = match["h"] == "两" and after[:1] and after[0] in "也都没不"
+    return not counted and not _COUNTED_BEFORE.search(before)
 
 
 def _clock(match: re.Match[str], _now: datetime, _: Prefer) -> Piece | None:
     """三点半, 两点三十, 17点55分23秒, 差五分八点, 八点差五分, 八点过十分."""
     if not _is_clock(match):
         return None
-    hour, minute = int(chinese_number(match["h"])), _minutes(match["m"])
+    said = match["m"]
+    fives = bool(said) and match.string[match.end("m") :][:1] != "分"
+    hour, minute = int(chinese_number(match["h"])), _minutes(said, fives=fives)
     if match["past"]:
         minute = int(chinese_number(match["past"]))
     second = int(chinese_number(match["s"])) if match["s"] else 0
@@ -119,7 +122,7 @@ _MINUTE = rf"(?:[0-5]\d|[零二三四五]?十{COUNT}?|零{COUNT}|[二三四五]{
 _THINGS = (
     "意见|建议|要求|原因|理由|问题|好处|不足|经验|启示|体会|内容|希望|注意|区别|优势|劣势|原则|说明|想法|疑问|感受|收获|共识|教训|感悟|"
     "结论|提示|心得|补充|变化|期望|特点|优点|缺点|看法|事实|事项|需要|值得|东西|小事|钱|水|盐|糖|油|心意|进步|差距|办法|关系|印象|信心|常识|"
-    "也|都|没|不|儿|点|燃|名|菜|餐|评|滴|赞|击|头|歌|外卖|单|一线|像|吃|喝|用|睡|休息|走|的[人事]"
+    "儿|点|燃|名|菜|餐|评|滴|赞|击|头|歌|外卖|单|一线|像|吃|喝|用|睡|休息|走|的[人事]"
 )
 RULES = (
     rule("晨早晚夜午昼昏明晓朝天", rf"((?<![^周期拜]一)(?<!^一)(?<!整)(?:{any_of(w for w in _PARTS if len(w) > 1)})|(?<=[昨今明当天日号旦节前后寻琴听次翌])[早晚夜晨朝]|(?<=[周期拜][一二三四五六日天末])[早晚夜晨]|[早晚夜](?=(?!一点|1点){HOUR}(?:点|时|:)))(?![饭餐安会班报点辈年期好茶])", _part),

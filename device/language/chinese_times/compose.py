@@ -14,7 +14,8 @@ __all__ = ["Composed", "again", "composed", "joined"]
 
 LAST_AFTERNOON_HOUR = 5
 """An hour up to this said bare (三点) is one of the afternoon."""
-HALF_DAY = timedelta(hours=12)
+YEARS_TO_FIT = 4
+"""Readings tried to make a date and the weekday beside it agree."""
 DAY = timedelta(days=1)
 _LENGTHS = {"second": timedelta(seconds=1), "minute": timedelta(minutes=1)}
 _JOIN = re.compile(r"^[的，,、\s（(]*(?:在|的|at|on|the|of)?\s*$", re.IGNORECASE)
@@ -90,20 +91,18 @@ def _day_of(days: list[Piece]) -> Piece | None:
 
 
 def _fitting(day: Piece, weekday: Piece) -> Piece:
-    """A date with no year, in the last or next year in which it falls on the weekday beside it."""
+    """A date with no year, in the nearest year in which it falls on the weekday beside it."""
     if not day.floating or day.again is None or day.span is None or weekday.span is None:
         return day
-    wanted, start = weekday.span.start.weekday(), day.span.start
-    if start.weekday() == wanted:
-        return day
-    others = (
-        day.again(start - DAY, Prefer.PAST),
-        day.again(start + DAY, Prefer.FUTURE),
-    )
-    spans = (other.span for other in others if other is not None)
-    fitting = (span for span in spans if span is not None and span.start.weekday() == wanted)
-    span = next(fitting, None)
-    return day if span is None else replace(day, span=span)
+    wanted = weekday.span.start.weekday()
+    for step, prefer in ((-DAY, Prefer.PAST), (DAY, Prefer.FUTURE)):
+        span: Span | None = day.span
+        for _ in range(YEARS_TO_FIT):
+            if span is not None and span.start.weekday() == wanted:
+                return replace(day, span=span)
+            other = day.again(span.start + step, prefer) if span is not None else None
+            span = other.span if other is not None else None
+    return day
 
 
 def _compose(group: tuple[Piece, ...], now: datetime) -> Composed:

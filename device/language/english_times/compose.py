@@ -11,7 +11,8 @@ from device.language.english_times.clock import clock
 from device.language.english_times.clock_ranges import clock_range, counted_clock
 from device.language.english_times.days import day_item
 from device.language.english_times.lexer import Tokens
-from device.language.english_times.lexicon import CARDINALS, FUNCTION_WORDS, word_set
+from device.language.english_times.lexicon import CARDINALS, FUNCTION_WORDS, MONTHS, word_set
+from device.language.english_times.merging import merged
 from device.language.english_times.parts import part, part_follows
 from device.language.english_times.portions import weekday_of
 from device.language.english_times.values import (
@@ -31,8 +32,6 @@ from device.language.english_times.values import (
 __all__ = ["When", "days_meant", "midnight", "when"]
 
 MAX_CONNECTORS = 3
-NO_WEEKDAY = -1
-"""Beside "this Friday" a date is the nearest such, whatever weekday it falls on."""
 _CONNECTORS = word_set(
     ", at on in the of around about @ ( ) - – any time anytime sometime approximately circa t "
     "from between around"
@@ -43,6 +42,7 @@ _BOUNDS = {
     "since": "after",
 }  # fmt: skip
 _TRAILING = {"later": "after", "after": "after", "earlier": "before", "before": "before"}
+_FOLLOWING = FUNCTION_WORDS - frozenset(MONTHS)
 _CLOSING = frozenset({"", ",", ".", "!", "?", ";", ")"})
 _AT = frozenset({"at", "@", "exactly"})
 _NEAR_DAYS = frozenset({"today", "tomorrow", "yesterday", "tonight"})
@@ -199,7 +199,7 @@ def _bound(s: Tokens, j: int) -> Iterator[tuple[Bound, int]]:
                 yield Bound(_BOUNDS[s.words[j]], time_), settled[1]
                 return
         after = s.words[hour[1]]
-        if hour[0].sure or after in _CLOSING or after in FUNCTION_WORDS:
+        if hour[0].sure or after in _CLOSING or after in _FOLLOWING:
             yield Bound(_BOUNDS[s.words[j]], hour[0]), hour[1]
         return
     hours = part(s, at)
@@ -268,36 +268,8 @@ def _with_day(
         return replace(grown, day=item) if first or _is_day(item) else None
     if not passed <= _DAY_CONNECTORS:
         return None
-    merged = _merged(found.day, item) or _merged(item, found.day)
-    return replace(grown, day=merged) if merged is not None else None
-
-
-def _merged(first: Days | Calendar, second: Days | Calendar) -> Days | Calendar | None:
-    """A weekday beside the date or the week it belongs to; "tomorrow" beside its date."""
-    if isinstance(first, Days) and first.weekday is not None:
-        if isinstance(second, Calendar):
-            near = NO_WEEKDAY if first.relative else first.weekday
-            return replace(second, weekday=near) if second.day is not None else None
-        if second.weekday is not None:
-            return None
-        if second.grain == "week" or second.offset_unit:
-            return _weekday_in(second, first.weekday)
-        return second if second.grain == "day" else None
-    tomorrow = isinstance(first, Days) and first.relative and first.grain == "day"
-    if not tomorrow or first.offset_unit:  # type: ignore[union-attr]
-        return None
-    if isinstance(second, Calendar):
-        return second if second.day is not None else None
-    return second if second.grain == "day" and not second.relative else None
-
-
-def _weekday_in(near: Days, weekday: int) -> Days:
-    """The weekday of that week; "in two months on Tuesday" is the first one from then."""
-    if near.offset_unit in ("month", "year"):
-        day = near.first + timedelta(days=(weekday - near.first.weekday()) % 7)
-    else:
-        day = near.first + timedelta(days=weekday - near.first.weekday())
-    return one_day(day, relative=True)
+    one = merged(found.day, item) or merged(item, found.day)
+    return replace(grown, day=one) if one is not None else None
 
 
 def days_meant(found: When, now: Context) -> Days | None:

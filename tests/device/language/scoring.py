@@ -10,9 +10,21 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from device.language import Draft, extract, find_attributes, resolve
+from device.language import Draft, extract, find_attributes, intent_of, resolve, sentiment
 
-__all__ = ["AT", "ZONE", "accuracy", "cases", "drafts", "extraction_fields", "refers", "states", "worth"]
+__all__ = [
+    "AT",
+    "ZONE",
+    "accuracy",
+    "cases",
+    "drafts",
+    "extraction_fields",
+    "feels",
+    "intends",
+    "refers",
+    "states",
+    "worth",
+]
 
 SETS = Path(__file__).parent / "sets"
 ZONE = timezone(timedelta(hours=8))
@@ -89,3 +101,14 @@ def refers(row: Case) -> bool:
     earlier, change, wanted = row
     found = resolve(change, earlier.split("|"))
     return (0 if found is None else found + 1) == int(wanted)
+
+
+def feels(row: Case) -> bool:
+    """Whether a sentence is found as good, bad or neither as its label says."""
+    value = sentiment(row[1])
+    return (value > 0) - (value < 0) == int(row[0])
+
+
+def intends(row: Case) -> bool:
+    """Whether a turn's intent is found."""
+    return intent_of(row[1]) == row[0]

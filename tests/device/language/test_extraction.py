@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -14,8 +15,10 @@ from device.language import (
     tokens,
     worth_remembering,
 )
+from tests.device.language.scoring import cases, extraction_fields
 
 SHANGHAI = timezone(timedelta(hours=8))
+FIELD_FLOORS = {"kind": 0.94, "place": 0.9, "people": 0.88, "action": 0.88, "object": 0.88}
 AT = datetime(2026, 5, 13, 12, 0, tzinfo=SHANGHAI).timestamp()
 
 
@@ -62,6 +65,63 @@ def test_what_a_machine_says_is_no_memory(speaker: str) -> None:
 )
 def test_each_kind_of_statement(text: str, kind: DraftKind) -> None:
     assert kind in kinds(text)
+
+
+@pytest.mark.parametrize("half", ["open", "blind"])
+def test_extraction_output_fits_the_schema_field_by_field(half: str) -> None:
+    checked: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    for row in cases(f"extraction_{half}"):
+        for field, good in extraction_fields(row).items():
+            checked[field] += 1
+            right[field] += good
+    for field, floor in FIELD_FLOORS.items():
+        assert checked[field] >= 35
+        assert right[field] / checked[field] >= floor, field
+
+
+@pytest.mark.parametrize(
+    ("text", "action", "thing", "exclusive"),
+    [
+        ("我不吃香菜", "dislike", "香菜", False), ("比起咖啡我更喜欢喝茶", "like", "喝茶", True),
+        ("我宁愿坐火车也不坐飞机", "like", "坐火车", True), ("坐飞机我一般都选靠窗的位子", "like", "靠窗的位子", True),
+        ("我对爬山没兴趣", "dislike", "爬山", False), ("I prefer tea over coffee", "like", "tea", True),
+        ("I'm not a fan of jazz", "dislike", "jazz", False), ("I've gone off coffee", "dislike", "coffee", False),
+        ("I always book aisle seats", "like", "aisle seats", True),
+        ("My favourite band is Radiohead", "like", "Radiohead band", True),
+    ],
+)  # fmt: skip
+def test_preferences_choices_and_aversions(
+    text: str, action: str, thing: str, exclusive: bool
+) -> None:
+    (draft,) = extract(text, "user", AT, SHANGHAI)
+    assert (draft.kind, draft.action, draft.object) == (DraftKind.PREFERENCE, action, thing)
+    assert draft.exclusive is exclusive
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我今天不吃饭",
+        "I don't eat lunch today",
+        "他喜欢吃辣",
+        "I love it",
+        "我很喜欢这个",
+        "I want to know",
+    ],
+)
+def test_what_is_no_preference(text: str) -> None:
+    assert DraftKind.PREFERENCE not in kinds(text)
+
+
+def test_a_childs_preference_is_the_childs() -> None:
+    (draft,) = extract("My son will only eat plain pasta", "user", AT, SHANGHAI)
+    assert (draft.subject, draft.object) == ("son", "plain pasta")
+
+
+def test_a_move_by_an_amount_carries_the_amount_and_no_date() -> None:
+    (draft,) = extract("体检推迟一周吧", "user", AT, SHANGHAI)
+    assert (draft.kind, draft.shift, draft.starts) == (DraftKind.MOVE, 7 * 86_400.0, None)
 
 
 def test_an_event_has_its_parts() -> None:

@@ -1,5 +1,7 @@
 """English times by kinds of expression: what each says, to the start and the end of its span."""
 
+# ruff: noqa: E501 - a row of cases reads best on one line
+
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
@@ -60,6 +62,7 @@ def test_one_date_in_every_way_of_writing(text: str) -> None:
         ("the first Monday of August", "2018-08-06"), ("the last Friday of next month", "2018-06-29"),
         ("the last day of June", "2018-06-30"), ("the 15th day of next month", "2018-06-15"),
         ("the 31st of the month", "2018-05-31"), ("two Sundays ago", "2018-05-20"),
+        ("20th of next month", "2018-06-20"), ("after 3 days", "2018-06-03"),
     ],
 )  # fmt: skip
 def test_days_said_without_a_full_date(text: str, expected: str) -> None:
@@ -95,6 +98,7 @@ def test_holidays(text: str, expected: str) -> None:
         ("the week after next", "2018-06-11..2018-06-18"), ("this weekend", "2018-06-02..2018-06-04"),
         ("the first week of January 2019", "2018-12-31..2019-01-07"),
         ("the last week of July", "2018-07-23..2018-07-30"), ("week 23", "2018-06-04..2018-06-11"),
+        ("the first week of January 2021", "2021-01-04..2021-01-11"),
         ("the week of September 16th", "2018-09-10..2018-09-17"),
         ("the last 3 weeks of this year", "2018-12-10..2018-12-31"),
         ("labor day weekend 2021", "2021-09-04..2021-09-07"),
@@ -126,6 +130,8 @@ def test_runs_of_days(text: str, expected: str) -> None:
         ("from the end of 2007 to the end of 2008", "2008-01-01..2009-01-01"),
         ("from q1 2017 to q2 2018", "2017-01-01..2018-07-01"),
         ("26 june 2019 to 28 june 2020", "2019-06-26..2020-06-29"),
+        ("from 4-23 in next month", "2018-06-04..2018-06-24"), ("Mon-Fri", "2018-06-04..2018-06-09"),
+        ("Saturday, June 2, 2018 - Sunday, June 3, 2018", "2018-06-02..2018-06-04"),
     ],
 )  # fmt: skip
 def test_ranges_of_dates_are_one_expression_and_hold_both_ends(text: str, expected: str) -> None:
@@ -190,6 +196,9 @@ def test_ranges_of_hours(text: str, expected: str) -> None:
         ("between now and eight o'clock", "2018-05-31 13:20..2018-05-31 20:00"),
         ("December 12th at 4 - 6:30 pm", "2018-12-12 16:00..2018-12-12 18:30"),
         ("early on Monday", "2018-06-04..2018-06-04 12:00"),
+        ("two hours after 3pm tomorrow", "2018-06-01 17:00..2018-06-01 18:00"),
+        ("five thirty in the night", "2018-06-01 05:30..2018-06-01 05:31"),
+        ("Wed, Oct 26 @ 3:30pm", "2018-10-26 15:30..2018-10-26 15:31"),
     ],
 )  # fmt: skip
 def test_days_and_hours_together(text: str, expected: str) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from device.memory.changes import Change
 from device.memory.judgement import Judgement
 from device.memory.lifecycle import Transition
-from device.memory.merging import CannotUndo, alike, block_of, merge, parted, undo
+from device.memory.merging import CannotUndo, about, alike, merge, parted, undo
 from device.memory.records import EventState, Item, ItemKind
 from tests.device.memory.dedup_models import KEEPS_BOTH, NO_MODEL, SURE
 
@@ -147,14 +147,13 @@ def test_a_merge_with_a_forgotten_side_cannot_be_undone() -> None:
         {"starts": 5.0, "ends": 6.0},
         {"place": "成都"},
         {"people": ("小李",)},
-        {"text": "我不喜欢喝茶"},
     ],
 )
 def test_memories_of_another_kind_subject_time_or_place_are_no_candidates(
     other: dict[str, Any],
 ) -> None:
-    assert block_of(OLDER) == block_of(item(2, "我喜欢喝茶呢"))
-    assert block_of(OLDER) != block_of(item(2, **other))
+    assert about(OLDER) == about(item(2, "我喜欢喝茶呢"))
+    assert about(OLDER) != about(item(2, **other))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +166,7 @@ def test_memories_of_another_kind_subject_time_or_place_are_no_candidates(
     ],
 )
 def test_what_has_ended_or_is_a_record_is_no_candidate(ended: dict[str, Any]) -> None:
-    assert block_of(item(1, **ended)) is None
+    assert about(item(1, **ended)) is None
 
 
 def test_events_without_a_time_are_one_only_within_a_day() -> None:

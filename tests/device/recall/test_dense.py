@@ -43,7 +43,8 @@ class Meanings:
             for word, axis in MEANINGS.items():
                 if word in text:
                     vectors[row, axis] = 1.0
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        units: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return units
 
     async def close(self) -> None:
         self.closed = True

@@ -13,6 +13,7 @@ from device.memory.records import TurnDraft
 from device.phone import Phone
 from device.recall import layers, shards
 from device.recall.layers import RawLayer
+from device.recall.parts import Part
 from device.recall.shards import IndexShards
 from device.vault import Keyring, MemoryStorage, SealedLog, StaticProtector
 from tests.device.conftest import OpenPhone
@@ -137,16 +138,16 @@ class Logs:
 
     def open(self, model: str = "one") -> IndexShards:
         keyring = Keyring.open(self.storage, StaticProtector(b"s" * 32), os.urandom)
-        logs = [
+        columns, rows = (
             SealedLog.open(
                 self.storage, name, keyring, clock_now=SystemClock().now, segment_records=1
             )
             for name in ("index", "vectors")
-        ]
-        return IndexShards(*logs, model)
+        )
+        return IndexShards(columns, rows, model)
 
 
-async def part_of(phone: Phone, first: int, last: int) -> shards.Part:
+async def part_of(phone: Phone, first: int, last: int) -> Part:
     await raw_layer(phone).catch_up()
     return raw_layer(phone)._index.extract(first, last)
 

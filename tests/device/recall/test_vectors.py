@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from device.recall import quantiser
 from device.recall import vectors as room
-from device.recall.quantiser import CODE_BYTES, HEAD, TABLES
+from device.recall.quantiser import CODE_BYTES, HEAD, ROW_COMPONENTS, TABLES
 from device.recall.vectors import VectorIndex
 
 Floats = NDArray[np.float32]
@@ -35,7 +35,8 @@ def clustered(count: int, dimension: int) -> Floats:
     chosen = centres[random.integers(200, size=count)]
     found = chosen + 0.7 * spectrum * random.normal(size=(count, dimension))
     found = found @ np.linalg.qr(random.normal(size=(dimension, dimension)))[0]
-    return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+    units: Floats = (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+    return units
 
 
 def trained(vectors: Floats) -> VectorIndex:
@@ -63,7 +64,7 @@ def test_any_dimension_is_96_bytes_and_loses_at_most_3_points(dimension: int) ->
     assert recall_at_10(index, vectors, queries) >= 0.97
     held = index.nbytes
     freed = index.drop_rows()
-    assert freed == 6_000 * min(dimension, room.ROW_COMPONENTS)
+    assert freed == 6_000 * min(dimension, ROW_COMPONENTS)
     codes_only = recall_at_10(index, vectors, queries)
     assert 0.6 < codes_only < 0.97
     assert index.nbytes < held - freed + 1
@@ -80,8 +81,8 @@ def test_the_builtin_96_dimensions_are_96_bytes_directly() -> None:
 
 
 def test_at_most_600_bytes_a_vector_all_in() -> None:
-    per_vector = room.ROW_COMPONENTS + CODE_BYTES + 2 * 4 + 1
-    tables = 4 * (768 * 768 + 768 * room.ROW_COMPONENTS + TABLES * 256 * 15)
+    per_vector = ROW_COMPONENTS + CODE_BYTES + 2 * 4 + 1
+    tables = 4 * (768 * 768 + 768 * ROW_COMPONENTS + TABLES * 256 * 15)
     assert per_vector + tables / 100_000 <= 600
 
 
