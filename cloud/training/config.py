@@ -50,6 +50,6 @@ class TrainingConfig:
 
 TRAINING: Mapping[str, TrainingConfig] = {
     "router": TrainingConfig(steps=200, learning_rate=0.3, refresh_share=0.3),
-    "dedup": TrainingConfig(steps=200, learning_rate=0.5, expected_batch=4_150),
+    "dedup": TrainingConfig(steps=120, learning_rate=0.5, expected_batch=4_150),
 }
 """Defaults by model, swept on folds of the training templates."""

@@ -43,7 +43,9 @@ _IRREGULAR = {
     "celebrated": "celebrate", "borrowed": "borrow", "hiked": "hike", "biked": "bike", "arrived": "arrive", "hired": "hire", "quit": "quit", "retired": "retire", "cancelled": "cancel",
 }  # fmt: skip
 _DOUBLED = re.compile(r"([bdgklmnprt])\1$")
-_WEAK_EN = frozenset({"be", "do", "feel", "think", "know", "guess", "hope", "say", "mean", "speak", "can", "promise"})
+_WEAK_EN = frozenset(
+    {"be", "do", "feel", "think", "know", "guess", "hope", "say", "mean", "speak", "can", "promise"}
+)
 """Verbs that tell less than any other of the sentence."""
 _SILENT_E = re.compile(
     r"(?:[iy]z|(?<!e)at|v|[^i]c|[nr]c|rs|ns|[aiou]s|[iu]r|par|plor|stor|[bdgptfk]l|dg|rg|ang|u|uid|writ|mak|tak|hik|bik|smok|bak|invit|decid|promis|measur|nic)$"

@@ -153,7 +153,7 @@ STATEMENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("name", re.compile(r"^[Tt]his is ([A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?) (?:speaking|here|calling)")),
     ("name", re.compile(rf"(?i:\bmy (?:full )?name is|\bmy name's|\bcall me|\bI(?: am|'m) called|\bI go by|\b(?:people|everyone|everybody|friends|they all) calls? me)\s+{_NAME_EN}")),
     ("address", re.compile(r"(?:我|本人)?(?:的)?(?:家|家庭)?(?:的)?(?:地址|住址)(?:是|在|：|:)\s*([^，。！？；,!?;\n]{3,40})")),
-    ("address", re.compile(r"(?:^|[，。,])我(?:们)?(?:现在|目前)?(?:家)?(?:搬到|搬去|搬来)?(?:住|在)?(?:在|到)?([^，。！？；,!?;\n的我]{2,24}?)(?:那边|附近)?(?:住)(?:了|着)?" + _STOP_ZH)),
+    ("address", re.compile(r"(?:^|[，。,])我(?:们)?(?:现在|目前)?(?:家)?(?:搬到了?|搬去|搬来|在)((?!酒店|宾馆|民宿|医院|这|那)[^，。！？；,!?;\n的我店馆院]{2,24}?)(?:那边|附近)?(?<!入)住(?:了|着)?" + _STOP_ZH)),
     ("address", re.compile(r"(?:^|[，。,])我(?:们)?(?:现在|目前)?(?:家)?住在?(?!酒店|宾馆|医院|民宿|院)([^，。！？；,!?;\n]{2,30}?)(?:里|附近)?" + _STOP_ZH)),
     ("address", re.compile(r"(?:^|[，。,])我?家(?:就)?(?:住在?|在|搬到了?)([^，。！？；,!?;\n]{2,30}?)" + _STOP_ZH)),
     ("address", re.compile(r"我[^，。]{0,8}搬到了?([^，。！？；\n]{2,24}?(?:\d+号?|[幢栋室楼座区县镇街路]|小区|花园|公寓))了?" + _STOP_ZH)),

@@ -37,7 +37,7 @@ _MOVED = Bilingual(
     hints="bring|brought forward|bumped|changed|delay|let's |make it |move|now |on hold until|postpone|push|put back|reschedule|shift|swap",
 )
 _CANCEL = Bilingual(
-    zh=r"(?<![不没别])取消(?!不|政策|费|按)|(?<!要)不(?:去|来|买|办|参加|见|约|订|开|考|报|搬|看|搞|做|需要|想去|打算)(?:那[台个家])?(?:了|\S{1,4}了)|(?:算了|还是)，?不[去来买办见约搞]|泡汤|黄了|退掉|退[订票课款]|退了(?!休)|(?:去|来|参加)不了|别(?:订|去|约|买|来|报)了|放弃了?|不搞了|说好的.{1,10}不",
+    zh=r"(?<![不没别])(?<!不要)(?<!不用)(?<!没有)取消(?!不|政策|费|按)|(?<!要)不(?:去|来|买|办|参加|见|约|订|开|考|报|搬|看|搞|做|需要|想去|打算)(?:那[台个家])?(?:了|\S{1,4}了)|(?:算了|还是)，?不[去来买办见约搞]|泡汤|黄了|退掉|退[订票课款]|退了(?!休)|(?:去|来|参加)不了|别(?:订|去|约|买|来|报)了|放弃了?|不搞了|说好的.{1,10}不",
     en=r"(?<!don't )(?<!not )(?<!can't )(?<!noise-)(?<!noise )\bcancel(?:l?ed|l?ing|s)?\b(?! (?:culture|policy))|\bcall(?:ed|ing|s)? off\b|\bcall (?:it|that|the \w+) off\b|\b(?:is|are|was) off\b(?! (?:to|the|work|limits))|\bgot called off\b|\bpull(?:ing|ed)? out of\b|\bdropp?(?:ed|ing)? (?:out of|the|my)\b|(?<!i'm )\bnot (?:going|buying|doing|happening|coming|attending)\b(?! to (?:be|lie)| (?:any|much|well|great|so|too|bad|home))|\bi'm not (?:going|buying|doing|coming|attending)\b(?! to (?:be|lie|say|pretend)| (?:any|much|well|great|so|too|bad|home))|\b(?:won't|will not) (?:be )?(?:going|go|coming|attend|make it)\b|\bscrap(?:ped|ping)?\b|\bno longer (?:going|need|want|buying|moving)\b|\bcan(?:'t|not) (?:make (?:it|the)|come to|go to|see \w+ after all|visit|attend)\b|\bforget (?:it|about)\b|\bnever mind\b|\bskipp?(?:ing|ed)?\b(?= (?:the|it|dinner|lunch|class|this))|\b(?:we|i) don't need it\b|\bback(?:ed|ing) out of\b|\bpull the plug\b|\bfell through\b",
     hints=" off|attend|back|call|cancel|come to|drop|fell through|forget |go to|ill not|make |never mind|no longer |not |on't|pull|scrap|see |skip|visit",
 )
@@ -67,8 +67,8 @@ _DONE = Bilingual(
 )
 _NOT_DONE = Bilingual(
     zh=r"没|还(?:没|未)|不|吃好玩好|玩好了|^(?:[^，。]{0,4}，)?(?:那|就|可以|我就)[^。]*好了|休息好了|聊天|对话",
-    en=r"\bever done\b|\b(?:stuff|things?|work|it) (?:get(?:ting)? )?done\b|\b(?:chat|conversation)\b|\bthings?\b.*\bdone\b|\bget(?:ting)? \w+ done\b|\b(?:not|n't|never|well done|until|before|when|once|to get|to have)\b|\b(?:will|gets?|going to) be\b",
-    hints=" be|before|done|hat|n't|never|not|once|onversation|thing|to get|to have|until|when",
+    en=r"\bfor you\b|\bever done\b|\b(?:stuff|things?|work|it) (?:get(?:ting)? )?done\b|\b(?:chat|conversation)\b|\bthings?\b.*\bdone\b|\bget(?:ting)? \w+ done\b|\b(?:not|n't|never|well done|until|before|when|once|to get|to have)\b|\b(?:will|gets?|going to) be\b",
+    hints="for you| be|before|done|hat|n't|never|not|once|onversation|thing|to get|to have|until|when",
 )
 
 _UNITS_ZH = {

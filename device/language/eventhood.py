@@ -40,7 +40,7 @@ _DID_BARE_EN = Bilingual(
 _DECIDED_EN = re.compile(r"\bi (?:have )?decided to\b", re.IGNORECASE)
 _EACH = Bilingual(
     zh=r"每(?:天|日|周|個?个?(?:星期|礼拜|月)|月|年|晚|早|逢|隔)|天天|隔周",
-    en=r"\b(?:every (?:day|week|month|year|morning|evening|night|weekend|other|\w+day)|each (?:day|week|month|year|morning|\w+day)|weekly|daily|monthly|twice a|once a)\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days\b",
+    en=r"\b(?:every (?:day|week|month|year|morning|evening|night|weekend|other|\w+day)|each (?:day|week|month|year|morning|\w+day)|weekly|daily(?! (?:life|grind|routine|basis))|monthly|twice a|once a)\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days\b",
     hints="daily|days|each |every |monthly|once a|twice a|weekly",
 )
 _VAGUE_ZH = re.compile(
@@ -65,14 +65,14 @@ _VAGUE_EN = Bilingual(
     hints=" gotta| have to| must| need to| want to| will| would|'d like to|'ll|'m going to|'ve got to",
 )
 _CHAT_EN = Bilingual(
-    en=r"\b(?:i hope|talking (?:to|with) you|lemme|^sometimes|for you(?!r)\b|with you|tell you|ask you|talk to you|your (?:advice|suggestion|recommendation|help|support|words|earlier)|you (?:said|mentioned|told|recommended|suggested)|since we (?:last )?(?:chatted|talked|spoke)|thank(?:s| you)|let you know)\b|^(?:good (?:morning|afternoon|evening)|hello|hey|hi)\b[^.!?]{0,20}$",
-    hints="ask you|for you|good |hello|hey|hi|i hope|lemme|since we |sometimes|talk to you|talking |tell you|thank|with you|you |your ",
+    en=r"\b(?:sounds (?:great|good|fun|nice|like)|i hope|talking (?:to|with) you|lemme|^sometimes|for you(?!r)\b|with you|tell you|ask you|talk to you|your (?:advice|suggestion|recommendation|help|support|words|earlier)|you (?:said|mentioned|told|recommended|suggested)|since we (?:last )?(?:chatted|talked|spoke)|thank(?:s| you)|let you know)\b|^(?:good (?:morning|afternoon|evening)|hello|hey|hi)\b[^.!?]{0,20}$",
+    hints="sounds |ask you|for you|good |hello|hey|hi|i hope|lemme|since we |sometimes|talk to you|talking |tell you|thank|with you|you |your ",
 )
 _SELF_EN = re.compile(
     r"\b(?:i|i'm|i've|i'll|i'd|we|we're|we've|we'll|my|our|us|me)\b", re.IGNORECASE
 )
 _OTHERS_EN = re.compile(
-    r"^(?:well,? |and |but |so |oh,? |wow,? |yeah,? |yes,? )*(?:you|your|he|she|they|it|it's|that|that's|this|these|those|there's|there|here's|here|who|what|how|people|everyone|everybody|nothing|each|as|being|losing)\b",
+    r"^looks like\b|^(?:well,? |and |but |so |oh,? |wow,? |yeah,? |yes,? )*(?:you|your|he|she|they|it|it's|that|that's|this|these|those|there's|there|here's|here|who|what|how|people|everyone|everybody|nothing|each|as|being|losing)\b",
     re.IGNORECASE,
 )
 _STATIVE_EN = Bilingual(
@@ -93,7 +93,7 @@ _PRESENT_EN = re.compile(
 )
 _CLAUSES = re.compile(r"[，,；;—]|\bbut\b|\bso\b(?= (?:i|we))|\bthough\b", re.IGNORECASE)
 _EMPTY_EN = re.compile(
-    r"(?:it|them|that|this|you|so|all|everything|something|a lot|lots|the (?:right|chance|opportunity|best|most)|some (?:tips|advice|time|fun)|an? (?:great|good|nice|lovely|wonderful|amazing|awesome|blast|fun|hard|tough|rough|long) ?(?:time|day|one|experience|feeling|journey|way)?)\b(?! \w+ing with)",
+    r"(?:it|them|that|this|you|so|all|everything|something|a lot|lots|somewhere|better|the time to|some (?:great|good|real|cool|new)? ?(?:progress|projects|offers|gains)|the (?:right|chance|opportunity|best|most)|some (?:tips|advice|time|fun)|an? (?:great|good|nice|lovely|wonderful|amazing|awesome|blast|fun|hard|tough|rough|long) ?(?:time|day|one|experience|feeling|journey|way)?)\b(?! \w+ing with)",
     re.IGNORECASE,
 )
 _GENERIC_ZH = re.compile(

@@ -92,7 +92,7 @@ _ME = Bilingual(
 )
 
 _DENIED = Bilingual(
-    zh=r"没(?:有)?(?!错|事|问题|关系|意思|用|想到|劲|准|几|电|多[久远少]|空|时间|精神|了$|了[，。]|法|完|说的)|[走吃做看听写动]不[动到完下]|还没|尚未|从未|未(?!来|婚)|不(?:想|会|打算|准备|用|再|是来|考虑|记得|可能|敢|肯|必|舍得)|没(?:有)?(?:打算|安排|计划|决定)|别(?!的|人|忘|墅|致|处|说)|谁说",
+    zh=r"没(?:有)?(?!错|事|问题|关系|意思|用|想到|劲|准|几|电|多[久远少]|空|时间|精神|了$|了[，。]|法|完|说的)|[走吃做看听写动]不[动到完下]|还没|尚未|从未|未(?!来|婚)|不(?:想|会|打算|准备|用|再|是来|考虑|记得|可能|敢|肯|必|舍得)|没(?:有)?(?:打算|安排|计划|决定)|(?<!特)别(?!的|人|忘|墅|致|处|说)|谁说",
     en=r"\b(?:did|do|does|have|has|had|is|are|was|were|wo|ca|could|would|should|need|am)n't\b|\b(?:did|do|does|have|has|had|is|are|was|were|will|can|am|'m|'re|'s) not\b|\bnever\b|\bcannot\b|\bno (?:plans?|time|idea|intention)\b|\bi'm not\b|\bhaven't\b|\bhave(?: got)? nothing\b|^not (?:going|planning|here)|^haven't\b|\bwho said\b|\bnot true\b",
     hints=" not|cannot|have|idea|intention|n't|never|not |plan|time|who said",
 )

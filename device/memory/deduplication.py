@@ -71,7 +71,7 @@ async def undo_merge(structured: ActorRef, identifier: str, *, now: float) -> tu
 
 
 async def _blocks(items: Sequence[Item]) -> list[list[Item]]:
-    """Items of one wording about one thing, two at least a block; the cheap question comes first."""
+    """Items of one wording about one thing, two at least a block; the cheap question is first."""
     rough = await _grouped(items, about)
     return await _grouped(
         [item for group in rough for item in group],

@@ -9,7 +9,7 @@ spending.py   what privacy has cost, charge by charge
 """
 
 from device.owner.erasing import Doomed, Eraser, ForgetPlan, Forgotten
-from device.owner.exploring import UNKNOWN, question_for, still_unknown
+from device.owner.exploring import UNKNOWN, question_for, sentence_for, still_unknown
 from device.owner.keeping import Copied, Keeper, TakenBack
 from device.owner.records import UnknownMemory
 from device.owner.seeing import Reason, Seer, Shown, Why
@@ -31,6 +31,7 @@ __all__ = [
     "UnknownMemory",
     "Why",
     "question_for",
+    "sentence_for",
     "spending",
     "still_unknown",
 ]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from device.language import language_of
 from device.memory.records import Item, ItemKind
 
-__all__ = ["UNKNOWN", "question_for", "still_unknown"]
+__all__ = ["UNKNOWN", "question_for", "sentence_for", "still_unknown"]
 
 UNKNOWN: tuple[str, ...] = ("name", "home", "work", "likes", "dislikes", "allergy", "birthday")
 """What is worth asking, the most useful first."""
@@ -34,6 +35,17 @@ _QUESTIONS = {
 }
 
 
+_SENTENCES = {
+    "name": ("My name is {}", "我叫{}"),
+    "home": ("I live in {}", "我住在{}"),
+    "work": ("I work as {}", "我的工作是{}"),
+    "likes": ("I like {}", "我喜欢{}"),
+    "dislikes": ("I dislike {}", "我讨厌{}"),
+    "allergy": ("I am allergic to {}", "我对{}过敏"),
+    "birthday": ("My birthday is {}", "我的生日是{}"),
+}
+
+
 def still_unknown(keys: Collection[str], preferences: Sequence[Item]) -> tuple[str, ...]:
     """Which of `UNKNOWN` neither a value (`keys`) nor a preference of the user tells."""
     actions = {item.action for item in preferences if item.kind is ItemKind.PREFERENCE}
@@ -48,3 +60,10 @@ def question_for(topic: str, language: str) -> str:
     """The question for one of `UNKNOWN`, in ``zh`` or else in English."""
     english, chinese = _QUESTIONS[topic]
     return chinese if language == "zh" else english
+
+
+def sentence_for(topic: str, answer: str) -> str:
+    """An answer to the question of `topic` as the user would have said it outright, in the
+    language of the answer."""
+    english, chinese = _SENTENCES[topic]
+    return (chinese if language_of(answer) == "zh" else english).format(answer)

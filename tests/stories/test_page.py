@@ -224,6 +224,9 @@ def test_cold_start_preferences_on_the_page(own_page: Page) -> None:
     own_page.fill("#told", "I dislike coriander")
     own_page.press("#told", "Enter")
     expect(own_page.locator("#note")).to_have_text("Remembered.")
+    own_page.get_by_label("When is your birthday?").fill("12 May 1990")
+    own_page.get_by_label("When is your birthday?").press("Enter")
+    expect(own_page.get_by_label("When is your birthday?")).to_have_count(0)
     own_page.get_by_role("button", name="Preferences", exact=True).click()
     expect(own_page.locator("#rows")).to_contain_text("coriander")
 

@@ -14,10 +14,10 @@ from device.actors import SystemClock
 from device.interfaces.console import AsJson, Home, console, show, with_phone
 from device.interfaces.home import ask_passphrase
 from device.interfaces.service import PhoneCalls
-from device.interfaces.words import say
-from device.language import language_of
+from device.interfaces.words import language, say
 from device.memory.confidence import OWNER_SOURCE
 from device.memory.records import TurnDraft
+from device.owner import UNKNOWN, question_for, sentence_for
 from device.settings import FILE, Settings, SettingsInvalid, save_settings, settings_from
 from device.sync.root import fetch_root
 from device.vault import ProtectorKind, create_protector
@@ -52,6 +52,7 @@ def init(
     dislikes: Annotated[
         list[str] | None, typer.Option(help="Something you dislike; repeatable.")
     ] = None,
+    ask: Annotated[bool, typer.Option("--ask", help="Ask a few questions to begin with.")] = False,
 ) -> None:
     """Set up a phone in a new folder."""
     if (home / FILE).exists():
@@ -82,7 +83,10 @@ def init(
             "`reverie-device rotate-keys --to passphrase` changes that (or os-keyring, termux).",
             style="yellow",
         )
-    told = _told(name, likes or [], dislikes or [])
+    told = [sentence_for("name", name)] if name else []
+    told += [sentence_for("likes", thing) for thing in likes or []]
+    told += [sentence_for("dislikes", thing) for thing in dislikes or []]
+    told += _asked() if ask else []
     if told:
         _tell(home, told, as_json=False)
 
@@ -98,15 +102,16 @@ def prefer(
     _tell(home, texts, as_json=as_json)
 
 
-def _told(name: str, likes: Sequence[str], dislikes: Sequence[str]) -> list[str]:
-    """What the options of `init` say, as sentences in the language they are given in."""
-    forms = [(name, "My name is {}", "我叫{}")] if name else []
-    forms += [(thing, "I like {}", "我喜欢{}") for thing in likes]
-    forms += [(thing, "I dislike {}", "我讨厌{}") for thing in dislikes]
-    return [
-        (chinese if language_of(thing) == "zh" else english).format(thing)
-        for thing, english, chinese in forms
-    ]
+def _asked() -> list[str]:
+    """What the owner answers to the questions of a new phone; an empty answer skips one."""
+    told = []
+    for topic in UNKNOWN:
+        answer = typer.prompt(
+            question_for(topic, language()), default="", show_default=False, err=True
+        )
+        if answer.strip():
+            told.append(sentence_for(topic, answer.strip()))
+    return told
 
 
 def _tell(home: Path, texts: Sequence[str], *, as_json: bool) -> None:

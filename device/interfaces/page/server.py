@@ -12,15 +12,16 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from importlib import resources
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from device.agent.keeping import fact_of
 from device.interfaces.loopback import ServerMissing
 from device.interfaces.service import EXPECTED, PhoneCalls
+from device.memory.confidence import OWNER_SOURCE
 from device.memory.records import AGENT_KINDS, Item, ItemKind, TurnDraft
-from device.owner import question_for
+from device.owner import UNKNOWN, question_for, sentence_for
 from device.recall.origin import origin_line
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ MAX_BODY_BYTES = 64 << 10
 MAX_PAGE = 100
 HITS = 20
 LONGEST_QUERY = 1_000
-SOURCE = "page"
 STATIC = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
@@ -73,6 +73,8 @@ class _Everything(_Body):
 
 class _Text(_Body):
     text: str = Field(min_length=1, max_length=2_000)
+    topic: Literal["", *UNKNOWN] = ""  # type: ignore[valid-type]
+    """The question it answers; empty: a sentence of its own."""
 
 
 Body = TypeVar("Body", bound=_Body)
@@ -133,7 +135,7 @@ class _Api:
         state = await self._phone.status()
         language = request.query_params.get("language", "en")
         spent = await self._phone.spending()
-        questions = [question_for(topic, language) for topic in state.unknown]
+        questions = {topic: question_for(topic, language) for topic in state.unknown}
         return {
             **state.model_dump(mode="json"),
             "spending": [asdict(one) for one in spent],
@@ -233,7 +235,8 @@ class _Api:
 
     async def prefer(self, request: Request) -> Any:
         told = await _body(request, _Text)
-        draft = TurnDraft(self._now(), "user", told.text, source=SOURCE)
+        text = sentence_for(told.topic, told.text) if told.topic else told.text
+        draft = TurnDraft(self._now(), "user", text, source=OWNER_SOURCE)
         turns = await self._phone.record_many([draft])
         await self._phone.consolidate()
         return {"id": turns[0].id}

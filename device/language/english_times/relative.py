@@ -42,8 +42,6 @@ _PHRASES: tuple[tuple[tuple[str, ...], int], ...] = (
     (("current", "day"), 0),
     (("current", "date"), 0),
 )
-_BEYOND = {("after", "next"): 14, ("before", "last"): -7}
-"""Days on from the last such weekday to "Friday after next", "Friday before last"."""
 _KINDS = frozenset({"working", "business", "work", "calendar"})
 _NOW: tuple[tuple[str, ...], ...] = (
     ("right", "now"), ("just", "now"), ("now",), ("at", "the", "moment"), ("at", "present"),
@@ -102,10 +100,12 @@ def weekday(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
         return None
     number = WEEKDAYS[s.words[j]]
     after = j + 2 if s.words[j + 1] == "." and s.glued[j + 1] and len(s.words[j]) <= 4 else j + 1
-    beyond = _BEYOND.get((s.words[after], s.words[after + 1])) if not words else None
-    if beyond is not None:
-        back = (now.today.weekday() - number - 1) % 7 + 1
-        return one_day(now.today + timedelta(days=beyond - back), relative=True), after + 2
+    beyond = () if words else (s.words[after], s.words[after + 1])
+    if beyond == ("after", "next"):  # next Friday is next week's
+        return _in_week(number, 2, after + 2, now)
+    if beyond == ("before", "last"):
+        day = _shifted_weekday(number, ["last"], now) - timedelta(weeks=1)
+        return one_day(day, relative=True), after + 2
     week = _week_after(s, after)
     if week and not words:
         return _in_week(number, week[0], week[1], now)

@@ -1,3 +1,5 @@
+# ruff: noqa: E501 - a case reads best on one line
+
 from __future__ import annotations
 
 import pytest

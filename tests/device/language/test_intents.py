@@ -1,8 +1,10 @@
+# ruff: noqa: E501 - a case reads best on one line
+
 from __future__ import annotations
 
 import pytest
 
-from device.language import Intent, intent_of, is_question
+from device.language import Intent, is_question
 from device.language.changes import ChangeKind, change_of, shift_of
 from device.language.intents import is_request, statements
 from tests.device.language.scoring import accuracy, cases, intends

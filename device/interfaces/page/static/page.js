@@ -169,8 +169,25 @@ const phone = async () => {
   at("chart").replaceChildren(status.spending.length
     ? spendingChart(status.spending, budget.epsilon_cap, say("chart", words), state.language)
     : make("p", say("noReports")));
-  at("exploring").hidden = !status.questions.length;
-  at("questions").replaceChildren(...status.questions.map((question) => make("li", question)));
+  at("exploring").hidden = !Object.keys(status.questions).length;
+  at("questions").replaceChildren(...Object.entries(status.questions).map(question));
+};
+
+const tell = async (text, topic = "") => {
+  await ask("prefer", {}, { text, topic });
+  await refresh();
+  note(say("told"));
+};
+
+const question = ([topic, words]) => {
+  const form = make("form", undefined, { class: "question" });
+  const input = make("input", undefined, { id: `about-${topic}`, maxlength: "2000", autocomplete: "off" });
+  form.append(make("label", words, { for: `about-${topic}` }), input, make("button", say("tell"), { type: "submit" }));
+  form.addEventListener("submit", guarded(async (event) => {
+    event.preventDefault();
+    if (input.value.trim()) await tell(input.value.trim(), topic);
+  }));
+  return form;
 };
 
 const refresh = guarded(async () => { await Promise.all([list(), phone()]); });
@@ -213,10 +230,8 @@ at("tell").addEventListener("submit", guarded(async (event) => {
   event.preventDefault();
   const text = at("told").value.trim();
   if (!text) return;
-  await ask("prefer", {}, { text });
   at("told").value = "";
-  await refresh();
-  note(say("told"));
+  await tell(text);
 }));
 addEventListener("keydown", (event) => {
   const typing = /^(input|select|textarea)$/i.test(document.activeElement?.tagName ?? "");
