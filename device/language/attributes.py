@@ -117,6 +117,7 @@ def _keep(found: dict[str, Attribute], key: str, value: str, text: str) -> None:
 
 def attribute_asked(query: str) -> str | None:
     """The key a question about the user asks for (`name`, `sister.name` …), or None."""
+    query = query.replace("本人", "我")
     for what, pattern in RELATION_ASKED:
         match = pattern.search(query)
         if match is not None:

@@ -53,6 +53,11 @@ class Bilingual:
             found += self._en.finditer(text)
         return found
 
+    def without_hints(self) -> Bilingual:
+        """The same rule, always tried: what hints must not change."""
+        zh = self._zh.pattern if self._zh is not None else ""
+        return Bilingual(zh, self._en.pattern if self._en is not None else "")
+
     def _hinted(self, text: str) -> bool:
         if not self._hints:
             return True

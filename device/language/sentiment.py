@@ -1,8 +1,8 @@
 """Sentiment of a sentence: small word lists, phrases, negation, and what follows a "but".
 
-Own lists, not a library: on the blind half of the labelled set they are right more often than
-VADER (MIT; English alone, 0.4 MB of words) and JioNLP's lexicon (Chinese alone, over 50 MB
-resident); SnowNLP costs 420 MB. `bench_language.py` measures all in one run.
+Own lists, not a library: on sentences of public dialogues judged by a reader they are right in 90 %
+(Chinese) and 83 % (English); JioNLP's lexicon (Chinese alone, 42 MB) in 82 %, VADER (MIT, English
+alone) in 73 %; SnowNLP costs 420 MB. `bench_language.py` measures them in one run.
 """
 
 # ruff: noqa: E501 - a rule reads best on one line

@@ -23,8 +23,12 @@ JUDGED = 5
 """Hits looked at: an answer that stands lower does not answer."""
 LEANED_ON = 3
 """Relevant hits that make an answer stand on more than one leg."""
+SURE = 0.6
+"""Share that at least one of them carries: three memories of "I like" do not say which dishes."""
 COMPLETE = 0.9
 """Share of the query's information from which one hit that also tells what is needed is enough."""
+CERTAIN = 5.0
+"""A value known for certain stands above whatever words may score."""
 VALUE_PREFIX = "value:"
 """Ids of the working layer's key-value answers."""
 SAME_EVENT = 0.5
@@ -80,7 +84,8 @@ def assess(
     telling = [c for c in relevant if c.item is not None or "time" in question.needs]
     items = [item for candidate in telling for item in claims(candidate)]
     complete = any(_is_value(c) or c.relevance >= COMPLETE for c in relevant)
-    thin = len(relevant) < LEANED_ON and not complete
+    sure = max((c.relevance for c in relevant), default=0.0) >= SURE
+    thin = not complete and (len(relevant) < LEANED_ON or not sure)
     return Assessment(bool(relevant), missing, conflicting(items), thin)
 
 
@@ -120,7 +125,7 @@ def conflicting(items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
 def _read(question: Question, candidate: Candidate) -> Candidate:
     """The candidate with the cross-scorer's word in its score; a known value needs none."""
     if _is_value(candidate):
-        return candidate
+        return candidate.scaled(CERTAIN)
     item, speaker = candidate.item, candidate.speaker
     if item is not None and not speaker:
         speaker = item.subject if item.kind is not ItemKind.CHANGE else ""

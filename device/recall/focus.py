@@ -24,15 +24,17 @@ _ASKING_EN = re.compile(
     r"\b(?:do you (?:still )?remember|(?:can|could|would) you|please|(?:tell|remind) me|i wonder"
     r"|(?:that |which )?(?:i|you|we) (?:have |had )?(?:once )?(?:mentioned|said|talked about"
     r"|told (?:you|me)(?: about)?)|last time|the other day|book (?:it|that|us|a table)(?: for me)?"
-    r"|make a reservation|what (?:was|is) (?:it|its name|the name of it))\b",
+    r"|make a reservation|(?:what|which) (?:day|date|time)"
+    r"|what (?:was|is) (?:it|its name|the name of it))\b",
     re.IGNORECASE,
 )
 
 
 _GENERIC = re.compile(
-    "安排|计划|日程|行程|活动|打算|事情|事儿?|做|干|去|要|有|我|你|了|过|的|在|是"
-    r"|\b(?:plans?|planned|schedule|calendar|agenda|appointments?|happen(?:s|ed|ing)?|going on|do|did"
-    r"|doing|done|go|went|have|got|up to|anything|something|things?|events?|is|there)\b",
+    "安排|计划|日程|行程|活动|打算|事情|事儿?|话题|聊天|聊|谈|说|讲|做|干|去|要|有|我|你|了|过|的|在|是"
+    r"|\b(?:plans?|planned|schedule|calendar|agenda|appointments?|happen(?:s|ed|ing)?|going on"
+    r"|topics?|we|talk(?:ed)?|discuss(?:ed)?|chat(?:ted)?|about|do|did|doing|done|go|went|have"
+    r"|got|up to|anything|something|things?|events?|is|there)\b",
     re.IGNORECASE,
 )
 """Words that fit every event."""

@@ -27,7 +27,12 @@ VECTOR_CANDIDATES = 256
 """Best vector matches that are looked at beside the word matches."""
 EPISODE_GAP_SECONDS = 1800.0
 """Without a session name, a silence this long starts another conversation."""
+ALIKE = 0.13
+"""Cosine of the built-in embedder under which two texts are taken for strangers: the noise of its
+96 hashed dimensions is 0.1."""
 DAY_SECONDS = 86_400.0
+INSTANT_SECONDS = 1.0
+"""Length of a memory that names a moment."""
 NAMELESS = 0
 """Hash of no session name."""
 GONE = -1
@@ -225,7 +230,7 @@ class LayerIndex:
             return []
         words = self._lexical.score(query)
         best = float(words.bm25.max())
-        known = float(words.coverage.max(initial=0.0))
+        coverage, known = words.coverage, float(words.coverage.max(initial=0.0))
         scores = words.bm25 * np.float32(known / best) if best > 0 else words.bm25.copy()
         slots = self._lift(scores)
         if similar:
@@ -233,13 +238,16 @@ class LayerIndex:
         elif known < self._ranking.vector_below:
             slots = self._add_similar(query, scores, slots)
         if spans and known < self._ranking.vector_below:
-            slots = self._add_timely(scores, spans)
+            within = self._add_timely(scores, spans)
+            slots = np.flatnonzero(scores)
+            # A query of nothing but a time is answered in full by what lies in it.
+            coverage = coverage if known else within
         if self._removed:
             slots = slots[self._numbers.view[slots] != GONE]
         if not ask_past:
             slots = slots[~self._past.view[slots]]
         found = scores[slots] * (1.0 + self._ranking.time_boost * self._inside(slots, spans))
-        return self._best(slots, found, words.coverage, k)
+        return self._best(slots, found, coverage, k)
 
     def _best(
         self, slots: Slots, scores: NDArray[np.floating], coverage: NDArray[np.float32], k: int
@@ -310,7 +318,7 @@ class LayerIndex:
         only where words found little (memory research, 1.11 and Part 5).
         """
         near, similar = self._vectors.nearest(embed(query), VECTOR_CANDIDATES)
-        near, similar = near[similar > 0], similar[similar > 0]
+        near, similar = near[similar >= ALIKE], similar[similar >= ALIKE]
         if not len(near):
             return slots
         peak = float(similar[0])
@@ -330,12 +338,23 @@ class LayerIndex:
 
     def _add_timely(
         self, scores: NDArray[np.float32], spans: Sequence[tuple[float, float]]
-    ) -> Slots:
-        """Where words find little, being of the time that is asked for is itself an answer."""
-        inside = self._inside(np.arange(len(scores)), spans) >= 1.0
+    ) -> NDArray[np.float32]:
+        """Where words find little, being of the time that is asked for is itself an answer.
+
+        Adds to `scores`; returns how much (0 … 1) of each memory lies in that time: what happens
+        on the day stands above what is due by the end of its month.
+        """
+        starts = self._starts.view
+        ends = starts + self._lasting.view
+        within = np.zeros(len(scores), np.float32)
+        for start, end in spans:
+            overlap = np.minimum(ends, end) - np.maximum(starts, start)
+            share = (overlap + INSTANT_SECONDS) / (ends - starts + INSTANT_SECONDS)
+            share = np.where((starts < end) & (ends >= start), np.clip(share, 0.0, 1.0), 0.0)
+            np.maximum(within, share.astype(np.float32), out=within)
         scale = float(scores.max(initial=0.0)) or 1.0
-        scores += np.float32(self._ranking.timely * scale) * inside
-        return np.flatnonzero(scores)
+        scores += np.float32(self._ranking.timely * scale) * (within + np.sign(within)) / 2
+        return within
 
     def _episode_of(self, entry: Entry) -> int:
         """One number a session name; without a name, one a stretch without long silence."""

@@ -31,6 +31,8 @@ LONG_UNITS = 18
 """Words (and half of the Chinese characters) from which a query is long."""
 CJK_CHARACTERS_A_WORD = 2
 SEVERAL_NAMES = 2
+LOOSE_GRAINS = frozenset({"year"})
+"""Times beside which an attribute is still asked for: how old am I this year."""
 VAGUE_GRAINS = frozenset({"second"})
 """Times that name no day: "where do I live now" asks for no time index."""
 
@@ -72,7 +74,7 @@ class _Read:
 
     query: str
     folded: str
-    timed: bool
+    grains: frozenset[str]
     own: bool
     names: frozenset[str]
 
@@ -80,9 +82,9 @@ class _Read:
 def coarse(query: str, at: datetime) -> tuple[Layer, ...]:
     """The layers of `query`, asked at `at` (aware); empty when no rule is sure."""
     read = _Read(
-        query, query.casefold(), _names_time(query, at), bool(_SELF.search(query)), _names(query)
+        query, query.casefold(), _grains(query, at), bool(_SELF.search(query)), _names(query)
     )
-    if not read.timed and attribute_asked(query) is not None:
+    if read.grains <= LOOSE_GRAINS and attribute_asked(query) is not None:
         return (Layer.WORKING,)
     if _SAID.search(read.folded):
         return (Layer.RAW,)
@@ -91,13 +93,14 @@ def coarse(query: str, at: datetime) -> tuple[Layer, ...]:
     if _is_long(query) or len(read.names) >= SEVERAL_NAMES or lexicon.REASON.search(read.folded):
         return (Layer.RAW,)
     of_others = bool(read.names) and not read.own
-    if read.timed or any(words.search(read.folded) for words in _OWN_LIFE):
+    if read.grains or any(words.search(read.folded) for words in _OWN_LIFE):
         return (Layer.STRUCTURED, Layer.RAW) if of_others else (Layer.STRUCTURED,)
     return (Layer.RAW,) if of_others else ()
 
 
-def _names_time(query: str, at: datetime) -> bool:
-    return any(time.grain not in VAGUE_GRAINS for time in find_times(query, at))
+def _grains(query: str, at: datetime) -> frozenset[str]:
+    """How finely the times that the query names are said."""
+    return frozenset(time.grain for time in find_times(query, at)) - VAGUE_GRAINS
 
 
 def _is_long(query: str) -> bool:

@@ -168,9 +168,9 @@ def _solo(shared: Path) -> Iterator[_Line]:
 def _own_sentence(rng: random.Random) -> str:
     if rng.random() < 0.5:
         who, what = rng.choice(["Anna", "Ben", "Mia"]), rng.choice(["tea", "chess", "tennis"])
-        filler = " ".join("".join(rng.choices(_SYLLABLES, k=2)) for _ in range(8))
+        filler = " ".join("".join(rng.choices(_SYLLABLES, k=2)) for _ in range(4))
         return f"{who} told me about {what} and {filler} on day {rng.randrange(100)}"
-    signs = "".join(chr(0x4E00 + min(int(rng.expovariate(0.004)), 6_000)) for _ in range(14))
+    signs = "".join(chr(0x4E00 + min(int(rng.expovariate(0.004)), 6_000)) for _ in range(8))
     return f"我和朋友说到{signs}，第{rng.randrange(100)}天"
 
 

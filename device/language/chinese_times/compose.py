@@ -14,7 +14,7 @@ __all__ = ["Composed", "again", "composed", "joined"]
 
 LAST_AFTERNOON_HOUR = 5
 """An hour up to this said bare (三点) is one of the afternoon."""
-YEARS_TO_FIT = 4
+YEARS_TO_FIT = 2
 """Readings tried to make a date and the weekday beside it agree."""
 DAY = timedelta(days=1)
 _LENGTHS = {"second": timedelta(seconds=1), "minute": timedelta(minutes=1)}
@@ -23,6 +23,7 @@ _JOIN_DAYS = re.compile(r"^[的，,、\s（(]*$")
 _TO = re.compile(r"^\s*(?:一直)?(?:直到|到|至|-+|~|—+|–|to|until)\s*$", re.IGNORECASE)
 _FROM_TO = re.compile(r"^(?:起|开始)(?:一直)?(?:到|至)$")
 _AND = re.compile(r"^\s*(?:和|与|跟|同|及)\s*$")
+_LIST = re.compile(r"^\s*[，,、和与跟及或]\s*$")
 _BETWEEN = re.compile(r"^的?(?:之?间|中间|期间)")
 _BEFORE = re.compile("^(?:之前|以前|前)")
 
@@ -165,9 +166,25 @@ def joined(said: str, items: list[Composed], now: datetime) -> list[Composed]:
     for item in items:
         if result and _is_range(said, result[-1], item):
             result[-1] = _range(result[-1], item, now)
+        elif result and _is_listed(said, result[-1], item):
+            result.append(again(item, result[-1].span.start, Prefer.FUTURE))
         else:
             result.append(item)
     return result
+
+
+def _is_listed(said: str, first: Composed, second: Composed) -> bool:
+    """9月10号、11号, 下周一和周三: the month or week said with the first holds for the second."""
+    day = next((piece for piece in second.pieces if piece.kind is Kind.DAY), None)
+    if day is None or not day.floating or not _LIST.match(said[first.stop : second.begin]):
+        return False
+    same = any(piece.weekday == day.weekday for piece in first.pieces if piece.kind is Kind.DAY)
+    return same and "月" not in said[day.begin : day.stop] and _bare(said, day)
+
+
+def _bare(said: str, day: Piece) -> bool:
+    """A weekday, or a day of the month by its number alone."""
+    return day.weekday or said[day.stop - 1] in "日号"
 
 
 def _is_range(said: str, first: Composed, second: Composed) -> bool:

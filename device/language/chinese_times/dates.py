@@ -88,7 +88,13 @@ def _date(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
     floating = year is None and not is_relative(month)
     year_month = month_of(month, now, year, prefer)
     if match["day"] is None:
-        return day_piece(named_span(year_month, match["part"], now), now, floating=floating)
+        return day_piece(
+            named_span(year_month, (match["part"] or "").removeprefix("月"), now),
+            now,
+            floating=floating,
+        )
+    if "廿" in match["day"] and match.string[match.end("day") :][:1] not in ("日", "号"):
+        return None  # 五月廿二 is a lunar date
     number = int(chinese_number(match["day"]))
     if floating:
         return day_piece(month_day(year_month[1], number, now, prefer), now, floating=True)
@@ -127,7 +133,8 @@ def _quarter(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
         moved = add_months(now.date().replace(day=1), 3 * shift_of(shift))
         return day_piece(quarter_span(moved.year, (moved.month - 1) // 3 + 1, now), now)
     year = year_of(match["year"], now) or now.year
-    number = int(chinese_number(match["n"] or _group(match, "q") or ""))
+    said = match["n"] or _group(match, "q") or ""
+    number = 1 if said == "首" else int(chinese_number(said))
     return day_piece(quarter_span(year, number, now), now)
 
 
@@ -138,22 +145,23 @@ def _several_quarters(match: re.Match[str], now: datetime, _: Prefer) -> Piece |
     return day_piece(Span(quarter_span(year, 1, now).start, last.end, "quarters"), now)
 
 
-_SEASONS = {"春": 3, "夏": 6, "秋": 9, "冬": 12}
+_SEASONS = {"春": (3, 3), "夏": (6, 3), "秋": (9, 3), "冬": (12, 3), "暑假": (7, 2), "寒假": (1, 2)}
+"""First month, and how many."""
 _SEASON_YEARS = {"今": 0, "去": -1, "明": 1, "来": 1}
 
 
 def _season(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
     """去年夏天, 今冬; December opens the winter of its year."""
-    first = _SEASONS[match["season"]]
+    first, months = _SEASONS[match["season"]]
     year = year_of(_group(match, "year"), now)
     if near := _group(match, "near"):
         year = now.year + _SEASON_YEARS[near]
     floating = year is None
     if year is None:
-        year = now.year + (1 if prefer is Prefer.FUTURE and first + 2 < now.month else 0)
+        year = now.year + (1 if prefer is Prefer.FUTURE and first + months <= now.month else 0)
         year -= 1 if prefer is Prefer.PAST and first > now.month else 0
     start = date(year, first, 1)
-    end = add_months(start, 3) - timedelta(days=1)
+    end = add_months(start, months) - timedelta(days=1)
     return day_piece(days_span(start, end, now, "season"), now, floating=floating)
 
 
@@ -189,18 +197,20 @@ RULES = (
     rule("-/.", r"(?<![\d.])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\d])", _numeric),
     rule("-/.", r"(?<![\d.\-])(?P<y>\d\d)-(?P<m>\d{1,2})-(?P<d>\d{1,2})(?![\d\-])", _numeric),
     rule("0", r"(?<![\d.])(?P<y>(?:19|20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?![\d.])", _numeric),
-    rule("/", r"(?<![\d/.占约近剩有宽])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/(?P<y>\d{4}|\d\d))?(?![\d/%]|的[人钱量])", _slashed),
+    rule("/", r"(?<![\d/.占约近剩有宽])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/(?P<y>\d{4}|\d\d))?[日号]?(?![\d/%]|的[人钱量])", _slashed),
+    rule("-", r"(?<![\d.\-])(?P<a>0\d|1[0-2])-(?P<b>[0-3]\d)(?P<y>(?!))?(?=\s*(?:[01]?\d|2[0-4]):)", _slashed),
     rule("-/", r"(?<![\d.\-])([12]\d{3})[-/]([01]?\d)(?![\d\-/年])", _year_month),
-    rule("年月", rf"(?:(?P<year>{YEAR})的?)?(?:(?P<month>{MONTH})的?(?:(?P<day>{DAY})(?:[日号](?![线楼馆店])|{_NOT_AFTER_DAY}(?<=\d)|{_NOT_AFTER_DAY}(?=[晚早上下凌中到至，。]|$))|(?P<part>[上中下]旬|[上下前后]半月|初(?!{DAY})|底|末|中(?![午国间心小大文学])))?|(?P<yearpart>[上下前后]半年|年?[初底末](?![{DIGITS}])|年?中(?![午国间心小大文学])))?", _date),
+    rule("年月", rf"(?:(?P<year>{YEAR})的?)?(?:(?P<month>{MONTH})的?(?:(?P<day>{DAY})(?:[日号](?![线楼馆店])|{_NOT_AFTER_DAY}(?<=\d)|{_NOT_AFTER_DAY}(?=[晚早上下凌中到至，。]|$))|(?P<part>[上中下]旬|[上下前后]半月|月?初(?!{DAY})|月?[底末]|中(?![午国间心小大文学])))?|(?P<yearpart>[上下前后]半年|年?[初底末](?![{DIGITS}])|年?中(?![午国间心小大文学])))?", _date),
     rule("月年旬半", rf"(?<![\d{DIGITS}十个半])(?P<part>月[初底末]|月中(?!旬)|年[初底末](?!{DAY})|年中(?![央])|[上下前后]半[年月]|[上中下]旬)", _bare_part),
     rule("半", r"([上下]个|[上下]一个)半年", _half_year),
     rule("日号", rf"(?<![月\d.点第]|[{DIGITS}十百千])(?P<day>{DAY})[日号](?![线楼店馆门桌院房车球机院员选病文码子演]|电池|[游内间]|[之以]内|不见|三餐|(?<!\d[日号])[之以]?[前后])", day_of_month),
-    rule("季Qq", rf"(?:(?P<year>{YEAR})的?)?(?:第?(?P<n>[一二三四1-4])季度|(?:(?<=年)|(?<=年的)|(?<![A-Za-z]))Q(?P<q>[1-4])(?![\dA-Za-z])|(?P<shift>[上下]{{1,3}}个?|[这本]个?)季度?(?!节))", _quarter),
+    rule("季Qq", rf"(?:(?P<year>{YEAR})的?)?(?:第?(?P<n>[一二三四首1-4])季度|(?:(?<=年)|(?<=年的)|(?<![A-Za-z]))Q(?P<q>[1-4])(?![\dA-Za-z])|(?P<shift>[上下]{{1,3}}个?|[这本]个?)季度?(?!节))", _quarter),
     rule("季", rf"(?P<year>{YEAR})的?第(?P<n>[一二三四1-4])季", _quarter),
     rule("季", rf"(?:(?P<year>{YEAR})的?)?前(?P<n>[两二三23])个?季度", _several_quarters),
     rule("春夏秋冬", rf"(?P<year>{YEAR})的?(?P<season>[春夏秋冬])[天季]?(?![节分至游运晚装令奥])", _season),
     rule("春夏秋冬", r"(?P<near>[今去明来])?(?P<season>[春夏秋冬])[天季](?!节)", _season),
     rule("春夏秋冬", r"(?P<near>[今去明])(?P<season>[春夏秋冬])(?![节分至游运晚装令奥天季日])", _season),
+    rule("假", rf"(?:(?P<year>{YEAR})的?)?(?P<season>[暑寒]假)", _season),
     rule("年", rf"(?:(?:(?P<n>{NUMBER})|(?P<near>[上本下]个?))世纪的?)?(?P<decade>\d{{2}}|\d{{4}}|[{DIGITS}]{{4}}|{COUNT}十)年代", _century),
     rule("世", rf"(?:(?P<n>{NUMBER})|(?P<near>[上本下]个?))世纪", _century),
 )  # fmt: skip

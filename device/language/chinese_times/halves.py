@@ -15,7 +15,7 @@ from device.language.spans import Kind, Piece, Prefer, day_span, weekday_near
 
 __all__ = ["RULES"]
 
-_TO = r"\s*(?:-|~|—|–|到|至|和|与)\s*"
+_TO = r"\s*(?:-+|~|—+|–|到|至|和|与)\s*"
 """Between the two numbers of 3-5月: the unit is said once, after both."""
 
 

@@ -48,7 +48,7 @@ def _lunar(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
     day = _lunar_number(match["day"]) if match["day"] else None
     year = year_of(match["year"], now)
     if day is None:
-        return _lunar_month(year, month, now, prefer)
+        return _lunar_month(year, month, now, prefer, leap=leap)
     if year is None:
         return day_piece(lunar_day(month, day, now, prefer, leap=leap), now, floating=True)
     if FIRST_YEAR <= year <= LAST_YEAR:
@@ -56,9 +56,13 @@ def _lunar(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
     return day_piece(valid_date(year, month, day), now)
 
 
-def _lunar_month(year: int | None, month: int, now: datetime, prefer: Prefer) -> Piece | None:
-    years = [year] if year else list(range(now.year - 2, now.year + 3))
-    spans = [span for span in (_lunar_month_span(y, month, now) for y in years) if span is not None]
+def _lunar_month(
+    year: int | None, month: int, now: datetime, prefer: Prefer, *, leap: bool
+) -> Piece | None:
+    reach = LEAP_REACH if leap else 2
+    years = [year] if year else list(range(now.year - reach, now.year + reach + 1))
+    each = (_lunar_month_span(y, month, now, leap=leap) for y in years)
+    spans = [span for span in each if span is not None]
     if prefer is Prefer.PAST and year is None:
         spans = [span for span in reversed(spans) if span.start <= now]
     elif year is None:
@@ -66,11 +70,11 @@ def _lunar_month(year: int | None, month: int, now: datetime, prefer: Prefer) ->
     return day_piece(spans[0], now, floating=year is None) if spans else None
 
 
-def _lunar_month_span(year: int, month: int, now: datetime) -> Span | None:
-    first = to_solar(year, month, 1)
+def _lunar_month_span(year: int, month: int, now: datetime, *, leap: bool) -> Span | None:
+    first = to_solar(year, month, 1, leap=leap)
     if first is None:
         return None
-    last = to_solar(year, month, 30) or first + timedelta(days=28)
+    last = to_solar(year, month, 30, leap=leap) or first + timedelta(days=28)
     return days_span(first, last, now, "month")
 
 
@@ -101,7 +105,8 @@ _LUNAR_DAY = r"(?:初(?:[一二三四五六七八九十]|10|[1-9])|三十|二?�
 
 RULES = (
     rule("初正腊农阴旧闰廿", rf"(?:农历|阴历|旧历)?(?:(?P<year>{YEAR})的?)?(?:农历|阴历|旧历)?(?P<month>{LUNAR_MONTH})(?P<day>初(?:[一二三四五六七八九十]|10|[1-9])|廿[一二三四五六七八九]?)日?", _lunar),
-    rule("农阴旧正腊闰", rf"(?:(?:农历|阴历|旧历)的?(?:(?P<year>{YEAR})的?)?(?P<month>{LUNAR_MONTH})(?P<day>(?:{_LUNAR_DAY}|[12]\d|30|[1-9])[日号]?)?)", _lunar),
+    rule("农阴旧正腊闰", rf"(?:(?P<year>{YEAR})的?)?(?:农历|阴历|旧历)的?(?P<month>{LUNAR_MONTH})(?P<day>(?:{_LUNAR_DAY}|[12]\d|30|[1-9])[日号]?)?", _lunar),
+    rule("农阴旧", rf"(?:(?:农历|阴历|旧历)的?(?P<year>{YEAR})的?(?P<month>{LUNAR_MONTH})(?P<day>(?:{_LUNAR_DAY}|[12]\d|30|[1-9])[日号]?)?)", _lunar),
     rule("正腊冬闰", rf"(?:(?P<year>{YEAR})的?)?(?P<month>闰{MONTH_NUMBER}月|[正腊]月|冬月(?={_LUNAR_DAY}))(?P<day>{_LUNAR_DAY}[日号]?)?", _lunar),
     rule("年", rf"(?:(?P<year>{YEAR})的?)?(?<![今去明前后每多\d])(?:大年|(?<![一-鿿])年|(?<=[，。在到从])年|(?<=年)年)(?P<day>初(?:十?[一二三四五六七八九]|十)|三十)(?![分岁多几个年月天号])", _new_year_days),
 )  # fmt: skip

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from device.language.chinese_times.calendar import (
     BASE,
@@ -47,11 +47,11 @@ UNITS = {
 }  # fmt: skip
 _UNIT = any_of(UNITS)
 _LENGTH = any_of(word for word in UNITS if word != "月")
-AMOUNT = rf"(?:(?:{NUMBER}|半)个?(?:{_LENGTH})半?|{NUMBER}个?半(?:{_UNIT})|(?:{NUMBER}个|[两半])月半?|半个月)"
+AMOUNT = rf"(?:(?:{NUMBER}|半)个?(?:{_LENGTH})[半多]?|{NUMBER}分半钟?|{NUMBER}个?[半多](?:{_UNIT})|(?:{NUMBER}个|[两半])月半?|半个月)"
 """An amount of one unit: 三天, 半年, 两年半, 一个半小时; months are counted with 个."""
 DURATION = rf"(?P<amounts>{AMOUNT}(?:[又零和]?{AMOUNT})*)(?:的?时间)?"
 _ONE_AMOUNT = re.compile(
-    rf"(?P<n>{NUMBER}|[半几数])(?P<half>个?半)?个?(?P<unit>{_UNIT})(?P<tail>半)?"
+    rf"(?P<n>{NUMBER}|[半几数])(?P<half>个?半)?个?多?(?P<unit>{_UNIT})(?P<tail>半钟?)?"
 )
 _WORDS = {"半": 0.5, "几": 3.0, "数": 3.0}
 _LONG_UNITS = {"quarter hour": ("minute", 15), "century": ("year", 100)}
@@ -102,8 +102,8 @@ def _whole(span: Span, now: datetime) -> Piece | None:
 
 _DAYS = {
     "大前天": -3, "大前日": -3, "前天": -2, "前日": -2, "前儿": -2, "昨天": -1, "昨日": -1, "昨儿": -1, "寻日": -1,
-    "琴日": -1, "今天": 0, "今日": 0, "今儿": 0, "当天": 0, "当日": 0, "明天": 1, "明日": 1, "明儿": 1, "听日": 1,
-    "后天": 2, "后日": 2, "后儿": 2, "大后天": 3, "大后日": 3, "次日": 1, "翌日": 1, "昨": -1, "今": 0, "明": 1, "当": 0, "前": -2,
+    "琴日": -1, "今天": 0, "今日": 0, "今儿": 0, "当天": 0, "当日": 0, "本日": 0, "明天": 1, "明日": 1, "明儿": 1, "听日": 1,
+    "后天": 2, "后日": 2, "后儿": 2, "大后天": 3, "大后日": 3, "大大后天": 4, "大大前天": -4, "次日": 1, "翌日": 1, "昨": -1, "今": 0, "明": 1, "当": 0, "前": -2,
     "后": 2, "寻": -1, "琴": -1, "听": 1, "次": 1, "翌": 1,
 }  # fmt: skip
 
@@ -177,6 +177,24 @@ def _within(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None
     return day_piece(Span(min(span.start, today.start), max(span.end, today.end), "range"), now)
 
 
+def _up_to_now(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+    """三个多月以来, 一周来: that long up to now."""
+    return instant_piece(Span(shifted(match["amounts"], -1, now).start, now, "range"))
+
+
+_PAIRS = {"昨今": -1, "今明": 0, "明后": 1}
+
+
+def _pair(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+    """今明两天, 今明两年."""
+    first = _PAIRS[match[1]]
+    if match[2] == "年":
+        start, stop = (date(now.year + n, 1, 1) for n in (first, first + 2))
+        return day_piece(days_span(start, stop - timedelta(days=1), now, "years"), now)
+    start = now.date() + timedelta(days=first)
+    return day_piece(days_span(start, start + timedelta(days=1), now, "days"), now)
+
+
 def _left(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     """还剩5分钟: from now until then."""
     span = shifted(match["amounts"], 1, now)
@@ -235,7 +253,8 @@ def _nth_unit(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | No
     base = base_span(match, now, prefer)
     if base is None:
         return None
-    number = int(chinese_number(match["n"])) if match["n"] else -1
+    said = match["n"] or match["n2"]
+    number = (1 if said == "首" else int(chinese_number(said))) if said else -1
     return day_piece(_counted(base, UNITS[match["unit"]], number, 1, now), now)
 
 
@@ -289,12 +308,14 @@ RULES = (
     rule("过", rf"(?:再过|(?<![度经超通路])过)(?P<side>){DURATION}(?![前内])", _ago_or_later),
     rule("最近过前上后下未接今往之随", rf"(?P<side>最近|过去|(?<![附接靠])近|(?:^|(?<=[，。、：；！？ 在的我你他她们和跟与]))[前后上下]|之前|未来|接下来|今后|往后|之后|随后)的?这?(?P<amounts>{AMOUNT}|[几数]个?(?:{_UNIT}))(?![前内半])", _window),
     rule("内", rf"(?:在|于)?(?:未来|接下来)?{DURATION}(?:之内|以内|内)", _within),
+    rule("来", rf"{DURATION}以来", _up_to_now),
+    rule("今明", rf"({any_of(_PAIRS)})两?([天日年])", _pair),
     rule("剩还", rf"(?:还剩下?|还有|剩下|剩余){DURATION}", _left),
     rule("天子期近来", r"(前几天|前些天|前两天|前阵子|前段时间|这几天|这两天|过几天|过两天|改天|最近|近来|近期)", _vague_days),
     rule("现此当目宜而依如眼马立这", r"(?:现在|此时此刻|此时|此刻|当前|目前|而家|依家|宜家(?!家)|如今|眼下|这会儿|马上|立刻|立即)", _now),
     rule("今", rf"(?:(?P<year>{YEAR})|(?P<month>[上下]{{1,2}}个?月)|{DURATION}之?前)的?(?:今天|今日)", _same_day),
     rule("时", r"(?:这个?|同一)(?:时候|时间|时刻)", _this_time),
     rule("第最", rf"(?:(?P<year>{YEAR})的?)?(?P<month>{MONTH})?的?(?:第(?P<n>[一二三四五1-5])个?|最后(?:的?一个|一|的)?)(?:周|星期|礼拜)(?P<day>[一二三四五六日天])", _nth_weekday, r"(?:第[一二三四五1-5]个?|最后(?:的?一个|一|的)?)(?:周|星期|礼拜)"),
-    rule("第最", rf"{BASE}的?(?:第(?P<n>{NUMBER})个?|最后(?:的?一个?))(?:{_COUNTED_UNIT}){_NOT_THING}", _nth_unit, rf"(?:第{NUMBER}个?|最后的?一个?){_COUNTED_UNIT}"),
+    rule("第最首", rf"{BASE}的?(?:第(?P<n>{NUMBER})个?|最后(?:的?一个?)|(?P<n2>首)个?)(?:{_COUNTED_UNIT}){_NOT_THING}", _nth_unit, rf"(?:第{NUMBER}个?|最后的?一个?|首个?){_COUNTED_UNIT}"),
     rule("前头最后开", rf"{BASE}的?(?P<edge>前|头|最初的?|开头|最后|最末|后|末)的?(?P<n>{NUMBER})个?{_COUNTED_UNIT}{_NOT_THING}(?!前|后)", _edge_units, rf"[前头初后末]的?{NUMBER}个?{_COUNTED_UNIT}"),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from device.interfaces.service import SOCKET, Refused, reach, serving
+from device.memory import Archive
 from tests.device.conftest import OpenPhone
 
 
@@ -30,6 +31,36 @@ async def test_every_call_reaches_the_phone_and_comes_back_whole(
         assert turns == await phone.turns()
         assert (await served.status()).memory.turns == 1
         assert await served.forget([turns[0].id]) > 0
+        assert await phone.turns() == []
+
+
+async def test_seeing_and_erasing_reach_the_phone_too(
+    open_phone: OpenPhone, tmp_path: Path
+) -> None:
+    phone = await open_phone()
+    for text in ("My name is Ann Bell", "I like green tea", "I fly to Oslo next Wednesday"):
+        await phone.record(text)
+    async with serving(phone, tmp_path), reach(tmp_path, phone.settings) as served:
+        assert served is not None
+        assert await served.consolidate() == 3
+        page = await served.browse(None, False, 0, 2)
+        assert page == await phone.browse(None, False, 0, 2)
+        identifier = page.items[0].id
+        shown, same = await served.show(identifier), await phone.show(identifier)
+        assert (shown.item, shown.sources) == (same.item, same.sources)
+        assert (await served.why("green tea")).reasons == (await phone.why("green tea")).reasons
+        assert await served.values() == await phone.values()
+        assert await served.unknown() == await phone.unknown()
+        await phone._structured.ask(Archive([identifier]))
+        assert await served.archived() == await phone.archived()
+        assert await served.unarchive([identifier]) == [identifier]
+        assert await served.plan_forget_query("Oslo") == await phone.plan_forget_query("Oslo")
+        plan = await served.plan_forget(["value:name"])
+        assert (await served.forget_items(plan.ids)).turns == 1
+        assert (await served.forget_query("Oslo")).turns == 1
+        with pytest.raises(Refused, match="mem:99"):
+            await served.show("mem:99")
+        assert (await served.forget_everything()).turns == 1
         assert await phone.turns() == []
 
 

@@ -14,7 +14,9 @@ from device.language import Draft, extract, find_attributes, intent_of, resolve,
 
 __all__ = [
     "AT",
+    "SETS",
     "ZONE",
+    "Case",
     "accuracy",
     "cases",
     "drafts",

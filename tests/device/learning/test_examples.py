@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgpack
 import numpy as np
 import pytest
 
@@ -98,3 +99,39 @@ def test_wrong_shapes_labels_and_values_are_refused(storage: MemoryStorage) -> N
     with pytest.raises(ExampleInvalid, match="no number"):
         store.add_router(np.full(ROUTER.layers[0], np.nan, np.float32), layer_label([]))
     assert len(store.training_set("router")[0]) == 0
+
+
+def test_examples_go_with_the_turns_texts_and_words_they_were_made_from(
+    storage: MemoryStorage,
+) -> None:
+    log = open_log(storage)
+    store = ExampleStore(log)
+    label = layer_label([Layer.RAW])
+    for query, turn in (("where is the key", "raw:1"), ("where is the mat", "raw:2")):
+        store.add_router(router_features(query), label, query=query, turns=[turn])
+    pair = ("Elm Road 7", "7 Elm Road")
+    store.add_dedup(dedup_features(*pair), "duplicate", texts=pair)
+    log.close()
+    again = ExampleStore(open_log(storage))
+    assert again.forget(turns=["raw:9"], texts=["elm road"], words="elm road oak") == 0
+    assert again.forget(texts=["elm road 7!"]) == 1
+    assert again.forget(turns=["raw:1"]) == 1
+    assert again.forget(words="the mat") == 1
+    assert again.forget(words="") == 0
+    assert len(again.training_set("router")[0]) == 0
+    # Feedback on an answer from before the forgetting brings nothing back.
+    again.add_router(router_features("key"), label, query="key", turns=["raw:1"])
+    assert len(again.training_set("router")[0]) == 0
+
+
+def test_examples_that_do_not_know_what_they_were_made_from_are_dropped(
+    storage: MemoryStorage,
+) -> None:
+    log = open_log(storage)
+    ExampleStore(log).add_router(router_features("where is it"), layer_label([Layer.RAW]))
+    (_, payload) = next(iter(log.read()))
+    log.append(msgpack.packb(msgpack.unpackb(payload)[:4]))
+    log.close()
+    reopened = open_log(storage)
+    assert len(ExampleStore(reopened).training_set("router")[0]) == 1
+    assert len(reopened) == 1

@@ -131,9 +131,11 @@ def test_relevance_reads_each_hit_beside_the_query() -> None:
     assert [c.hit.id for c in judged(question, [asks, other, right])] == ["raw:3", "raw:2", "raw:1"]
 
 
-def test_a_known_value_keeps_its_score_whatever_the_words() -> None:
+def test_a_known_value_stands_above_whatever_words_score() -> None:
     known = from_hit(Hit("value:name", Layer.WORKING, "name: Lin?", 0.0, 1.0))
-    assert judged(Question.of("what is my name"), [known])[0].hit.score == 1.0
+    words = from_turn(Turn("raw:1", 1.0, "user", "I told you that my name is Petra"), 2.0, 1.0)
+    question = Question.of("what is my name")
+    assert [c.hit.id for c in judged(question, [words, known])] == ["value:name", "raw:1"]
 
 
 def test_used_feedback_raises_an_item_a_little_and_never_much() -> None:

@@ -59,6 +59,17 @@ def test_a_named_time_boosts_and_never_filters() -> None:
     assert sorted(numbers(index, "lunch Ana", spans=[far])) == [1, 2]
 
 
+def test_a_query_for_nothing_but_a_time_is_answered_by_what_lies_in_it() -> None:
+    index = index_of(
+        Entry(1, "swimming", 0.0, "a", starts=3 * DAY, ends=4 * DAY),
+        Entry(2, "the tax form is due", 0.0, "b", starts=0.0, ends=30 * DAY),
+        Entry(3, "a concert", 0.0, "c", starts=9 * DAY, ends=10 * DAY),
+    )
+    found = index.search("", 10, spans=[(3 * DAY, 4 * DAY)])
+    assert [match.number for match in found] == [1, 2]
+    assert found[0].coverage > 0.9 > found[1].coverage
+
+
 def test_an_event_counts_by_its_own_time_not_when_it_was_said() -> None:
     index = index_of(
         Entry(1, "trip to Hangzhou", 0.0, "a", starts=10 * DAY, ends=11 * DAY),

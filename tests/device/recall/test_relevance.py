@@ -105,3 +105,17 @@ def test_focus_leaves_out_the_words_that_only_ask(query: str, left: str) -> None
 def test_focus_of_a_query_that_only_asks_is_the_query() -> None:
     assert focus("什么时候？") == "什么时候？"
     assert focus("") == ""
+
+
+@pytest.mark.parametrize(
+    ("query", "times"),
+    [
+        ("what did I do yesterday?", ["yesterday"]),
+        ("昨天我做了什么", ["昨天"]),
+        ("在4月29日我们聊了哪些话题呢", ["4月29日"]),
+        ("下周有什么安排", ["下周"]),
+    ],
+)
+def test_focus_of_a_query_for_nothing_but_a_time_is_empty(query: str, times: list[str]) -> None:
+    assert focus(query, times) == ""
+    assert focus(query + " 生日 birthday", times) != ""
