@@ -64,6 +64,7 @@ CALLS: dict[str, tuple[Wire, Wire]] = {
     "plan_forget_query": (Wire(tuple[str]), Wire(ForgetPlan)),
     "forget_items": (Wire(tuple[list[str], str]), Wire(Forgotten)),
     "forget_query": (Wire(tuple[str]), Wire(Forgotten)),
+    "forget_planned": (Wire(tuple[list[str], str]), Wire(Forgotten)),
     "forget_everything": (Wire(tuple[()]), Wire(Forgotten)),
     "unarchive": (Wire(tuple[list[str]]), Wire(list[str])),
     "export": (Wire(tuple[str]), Wire(Copied)),
@@ -202,6 +203,10 @@ class RemotePhone:
     async def forget_items(self, ids: Sequence[str], words: str = "") -> Forgotten:
         """As `Phone.forget_items`."""
         return await self._call("forget_items", list(ids), words)  # type: ignore[no-any-return]
+
+    async def forget_planned(self, ids: Sequence[str], words: str = "") -> Forgotten:
+        """As `Phone.forget_planned`."""
+        return await self._call("forget_planned", list(ids), words)  # type: ignore[no-any-return]
 
     async def forget_query(self, query: str) -> Forgotten:
         """As `Phone.forget_query`."""

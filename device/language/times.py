@@ -9,6 +9,8 @@ library resolves about half exactly, at ninety times the cost of a turn, and non
 languages in one sentence; these rules resolve over nine in ten and need no data file.
 """
 
+# ruff: noqa: E501 - a pattern reads best on one line
+
 from __future__ import annotations
 
 import re

@@ -139,7 +139,15 @@ class OwnerCalls:
             NothingToSeek: the query holds no telling word.
         """
         plan = await self.plan_forget_query(query)
-        return await self._eraser.forget(plan.ids, query)
+        return await self.forget_planned(plan.ids, query)
+
+    async def forget_planned(self, ids: Sequence[str], words: str = "") -> Forgotten:
+        """Erase exactly what a plan listed, and what cannot stay without it.
+
+        Raises:
+            UnknownMemory: something of it is gone already; nothing was forgotten.
+        """
+        return await self._eraser.forget(ids, words, widen=False)
 
     async def forget_everything(self) -> Forgotten:
         """Erase every byte derived from the user: all memories, examples, use counts and reports

@@ -1,7 +1,8 @@
 """Forgetting as the owner means it: in every layer, in the archive, in the examples, for good.
 
 A memory is forgotten with the turns it was drawn from, since their words are the memory; and what
-else was drawn from those turns goes along. A plan says beforehand what that would be.
+else was drawn from those turns goes along. A query takes the turns that hold its words, and no
+other turn. A plan says beforehand what that would be, and can be carried out to the letter.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from device.memory import (
     Together,
     Value,
 )
+from device.memory.lifecycle import Transition
 from device.memory.records import Item, ItemKind, Turn
 from device.owner.matching import Words, items_with, turns_with, values_with
 from device.owner.records import Layers, Named, UnknownMemory, sort_ids
@@ -33,6 +35,8 @@ __all__ = ["Doomed", "Eraser", "ForgetPlan", "Forgotten"]
 SHOWN = 50
 """Memories a plan shows by their words; the rest it counts."""
 USER = "user"
+OTHERS_WORDS = frozenset({Transition.REPLACED.value, Transition.MERGED.value})
+"""Changes whose newest turn tells another memory, which stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ class Eraser:
         Raises:
             UnknownMemory: an id that names nothing.
         """
-        return await self._plan(await self._closure(sort_ids(ids)))
+        return await self._plan(await self._closure(sort_ids(ids), widen=True))
 
     async def plan_query(self, query: str, now: float, zone: tzinfo) -> ForgetPlan:
         """What forgetting everything that holds these words would take; times in `query` are read
@@ -114,15 +118,18 @@ class Eraser:
         items = await items_with(self._layers, words, turns)
         values = await values_with(self._layers, words)
         ids = [*(turn.id for turn in turns), *(item.id for item in items), *values]
-        return await self._plan(await self._closure(sort_ids(ids)))
+        return await self._plan(await self._closure(sort_ids(ids), widen=False))
 
-    async def forget(self, ids: Sequence[str], words: str = "") -> Forgotten:
-        """Forget these ids and all that goes along; `words` also drops examples that hold them.
+    async def forget(self, ids: Sequence[str], words: str = "", *, widen: bool = True) -> Forgotten:
+        """Forget these ids; `words` also drops examples that hold them.
+
+        With `widen` the turns behind the memories named go too, as a plan for them says; without,
+        the ids are a plan's own, to be carried out as it stands.
 
         Raises:
             UnknownMemory: an id that names nothing; nothing was forgotten.
         """
-        going = await self._closure(sort_ids(ids))
+        going = await self._closure(sort_ids(ids), widen=widen)
         held = await self._layers.turns(going.turns)
         return await self._forget(going, held, words)
 
@@ -166,7 +173,7 @@ class Eraser:
         items += await layers.structured.ask(forget) if going.turns else 0
         return Forgotten(turns, items, values, examples)
 
-    async def _closure(self, named: Named) -> _Closure:
+    async def _closure(self, named: Named, *, widen: bool) -> _Closure:
         structured = self._layers.structured
         items = {item.id: item for item in await structured.ask(Together(named.items))}
         values = await self._layers.values()
@@ -177,11 +184,14 @@ class Eraser:
         if strange:
             raise UnknownMemory(strange)
         chosen = {i: values[i] for i in named.values}
-        facts = await self._facts_behind(chosen.values()) if chosen else []
-        items |= {item.id: item for item in facts}
-        items |= {item.id: item for item in await self._learnt_from(items.values())}
-        turns |= dict.fromkeys(turn for item in items.values() for turn in item.turns)
-        turns |= dict.fromkeys(v.source for v in chosen.values() if v.source.startswith("raw:"))
+        if widen:
+            facts = await self._facts_behind(chosen.values()) if chosen else []
+            items |= {item.id: item for item in facts}
+            items |= {item.id: item for item in await self._learnt_from(items.values())}
+            own = (item for item in items.values() if item.action not in OTHERS_WORDS)
+            turns |= dict.fromkeys(turn for item in own for turn in item.turns)
+            told = (v.source for v in chosen.values() if v.source.startswith("raw:"))
+            turns |= dict.fromkeys(told)
         drawn = await structured.ask(DrawnFrom(tuple(turns)))
         items |= {item.id: item for item in drawn}
         chosen |= {i: value for i, value in values.items() if value.source in turns}

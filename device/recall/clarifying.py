@@ -66,7 +66,15 @@ class Clarifier:
 
         `first` is best first; `k` hits are wanted.
         """
-        found = Found(first, assess(question, first, self._claims), 1)
+        known: dict[str, Sequence[Item]] = {}
+
+        def claims(candidate: Candidate) -> Sequence[Item]:
+            """Read once, however many rounds judge the candidate."""
+            if candidate.hit.id not in known:
+                known[candidate.hit.id] = self._claims(candidate)
+            return known[candidate.hit.id]
+
+        found = Found(first, assess(question, first, claims), 1)
         ways = [self._around, self._reworded] if raw_searched else [self._everywhere, self._around]
         for way in ways[: self._rounds]:
             if not _worth(found.assessment, raw_searched=raw_searched):
@@ -74,7 +82,7 @@ class Clarifier:
             more = await way(question, seek, found, ceil(k * DEPTH))
             raw_searched = True
             candidates = merge([*found.candidates, *more])
-            assessment = assess(question, candidates, self._claims)
+            assessment = assess(question, candidates, claims)
             found = Found(candidates, assessment, found.rounds + 1)
         return found
 

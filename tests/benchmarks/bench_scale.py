@@ -3,7 +3,10 @@
 The turns are made by `scale_corpus` from the public dialogues (without them, from sentences of our
 own). Vectors of more dimensions are all-MiniLM-L6-v2's (384) of some of the turns, brought to
 100,000 by adding half the difference of two others to each; and those lifted to 768 dimensions by
-a fixed random layer with a tanh. Both are dense sets of near neighbours, where recall is hard.
+a fixed random layer and a mild tanh. Both are dense sets of near neighbours, where recall is hard.
+
+Searches are timed by the processor time of their one thread, which other processes do not disturb;
+the phone's recalls by the clock.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ RECORDS = 100_000
 QUERIES = 200
 PEER_QUERIES = 50
 DEPTH = 10
-MINILM_TEXTS = 2_000
+MINILM_TEXTS = 600
 SEARCH_MS = 8.0
 LOSS_POINTS = 3.0
 BYTES_A_VECTOR = 600.0
@@ -84,9 +87,9 @@ class Contest:
         """95th percentile in ms, and recall@10."""
         times, recalls = [], []
         for query, tenth in zip(self.queries[:queries], self.tenth, strict=False):
-            start = time.perf_counter()
+            start = time.thread_time()
             found = list(search(query))
-            times.append(1e3 * (time.perf_counter() - start))
+            times.append(1e3 * (time.thread_time() - start))
             near = self.vectors[found] @ query
             recalls.append(float(np.count_nonzero(near >= tenth - TIE)) / DEPTH)
         return float(np.percentile(times, 95)), float(np.mean(recalls))
@@ -117,18 +120,18 @@ def _figures(name: str, p95: float, recall: float, size: float) -> Iterator[Row]
 def _builtin(vectors: Floats, queries: Floats) -> Iterator[Row]:
     """The built-in embedder's 96 bytes: our flat scan beside the libraries."""
     contest = Contest(vectors, queries)
-    start = time.perf_counter()
+    start = time.thread_time()
     index = _filled(vectors)
-    built = time.perf_counter() - start
+    built = time.thread_time() - start
     p95, recall = contest.judge(_ours(index), QUERIES)
     yield from _figures("built-in 96-d", p95, recall, index.nbytes / len(index))
     for name, make in _LIBRARIES.items():
-        start = time.perf_counter()
+        start = time.thread_time()
         try:
             search = make(vectors)
         except (ImportError, AttributeError):
             continue  # not installed, or Python's sqlite3 loads no extensions
-        seconds = time.perf_counter() - start
+        seconds = time.thread_time() - start
         theirs, found = contest.judge(search, PEER_QUERIES)
         yield Row("vector top-10 p95", p95, "ms", name, theirs)
         yield Row("recall@10 of exact", recall, "share", name, found, better="high")
@@ -139,13 +142,12 @@ def _trained(name: str, vectors: Floats, queries: Floats) -> Iterator[Row]:
     """Longer vectors: codes of 96 bytes with a rerank, and without."""
     contest = Contest(vectors, queries)
     index = _filled(vectors)
-    start = time.perf_counter()
+    start = mark = time.thread_time()
     longest = 0.0
-    mark = start
     for _ in index.training(np.random.Generator(np.random.Philox(key=7))):
-        longest = max(longest, time.perf_counter() - mark)
-        mark = time.perf_counter()
-    yield Row(f"training the codes, {name}", time.perf_counter() - start, "s")
+        longest = max(longest, time.thread_time() - mark)
+        mark = time.thread_time()
+    yield Row(f"training the codes, {name}", mark - start, "s")
     yield Row(f"longest step of it, {name}", longest, "s", bound=1.0, target=1.0)
     p95, recall = contest.judge(_ours(index), QUERIES)
     yield from _figures(f"{name}, codes and rerank", p95, recall, index.nbytes / len(index))
@@ -158,7 +160,12 @@ def _trained(name: str, vectors: Floats, queries: Floats) -> Iterator[Row]:
 
 def _usearch(vectors: Floats) -> Search:
     made: Any = importlib.import_module("usearch.index").Index(
-        ndim=vectors.shape[1], metric="cos", dtype="i8", connectivity=16, expansion_search=64
+        ndim=vectors.shape[1],
+        metric="cos",
+        dtype="i8",
+        connectivity=16,
+        expansion_add=64,
+        expansion_search=64,
     )
     made.add(np.arange(len(vectors)), vectors, threads=1)
 
@@ -242,7 +249,7 @@ def _lifted(vectors: Floats, queries: Floats) -> tuple[Floats, Floats]:
     layer = rng.normal(size=(vectors.shape[1], 768)).astype(np.float32)
 
     def lift(rows: Floats) -> Floats:
-        made = np.tanh(rows @ layer)
+        made = np.tanh(0.5 * rows @ layer)
         longer: Floats = made / np.linalg.norm(made, axis=1, keepdims=True)
         return longer
 
@@ -253,13 +260,12 @@ def _phone(drafts: Sequence[TurnDraft], asked: Sequence[str]) -> Iterator[Row]:
     """The command line imports, a new process opens and recalls."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        chat, turns, queries = (folder / name for name in ("chat.jsonl", "turns", "queries"))
-        with chat.open("w", encoding="utf-8") as one, turns.open("w", encoding="utf-8") as two:
+        chat, queries = folder / "chat.jsonl", folder / "queries.json"
+        with chat.open("w", encoding="utf-8") as file:
             for draft in drafts:
                 said = {"speaker": draft.speaker, "text": draft.text, "session": draft.session}
                 day = datetime.fromtimestamp(draft.at, UTC).isoformat()
-                one.write(json.dumps({"at": day, **said}, ensure_ascii=False) + "\n")
-                two.write(json.dumps({"at": draft.at, **said}, ensure_ascii=False) + "\n")
+                file.write(json.dumps({"at": day, **said}, ensure_ascii=False) + "\n")
         queries.write_text(json.dumps(list(asked)), encoding="utf-8")
         home = str(folder / "phone")
         _run("-c", DEVICE, "init", "--home", home)
@@ -272,9 +278,7 @@ def _phone(drafts: Sequence[TurnDraft], asked: Sequence[str]) -> Iterator[Row]:
             target=IMPORT_SECONDS,
         )
         yield Row("the same by the clock", seconds, "s")
-        store = folder / "store"
-        _run("-m", AT_SCALE, "record", str(store), str(turns))
-        found = _run("-m", AT_SCALE, "ask", str(store), str(queries))
+        found = _run("-m", AT_SCALE, "ask", home, str(queries))
         yield from _figures_of(json.loads(found))
 
 
@@ -283,6 +287,7 @@ def _figures_of(found: dict[str, float]) -> Iterator[Row]:
     yield Row("opening a phone of 100k and its first recall", found["first"], "s")
     for name, bound in (("p50", RECALL_P50_MS), ("p95", RECALL_P95_MS)):
         yield Row(f"recall {name} at 100k, warm", found[name], "ms", bound=bound, target=bound)
+        yield Row(f"the same, processor time {name}", found[f"busy_{name}"], "ms", bound=bound)
     yield Row(
         "private memory over bare Python at 100k",
         found["private_mb"],

@@ -28,8 +28,8 @@ def export(
     """Write everything remembered to one file, in clear on purpose: it is yours."""
 
     async def work(phone: PhoneCalls) -> None:
-        errors.print(say("plain warning", path=file), style="yellow", soft_wrap=True)
         counts = await write_copy(phone, file, overwrite=force)
+        errors.print(say("plain warning", path=file), style="yellow", soft_wrap=True)
         show({"file": str(file), **counts}, say("exported", path=file, **counts), as_json)
 
     with_phone(home, work)

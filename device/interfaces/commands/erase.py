@@ -71,7 +71,7 @@ def forget(
                 _tell(Forgotten(0, 0, 0, 0), say("nothing matches"), as_json)
                 return
             _show_plan(plan, phone, quiet=as_json and yes)
-            gone = await phone.forget_items(plan.ids, query) if _agreed(yes) else None
+            gone = await phone.forget_planned(plan.ids, query) if _agreed(yes) else None
         if gone is None:
             _tell(Forgotten(0, 0, 0, 0), say("kept"), as_json)
             raise typer.Exit(1)

@@ -43,7 +43,7 @@ _SUFFIXES: tuple[tuple[re.Pattern[str], str, bool, bool], ...] = tuple(
         (r"^(?:或者?|及|以及|和)(?:更晚|在?此?之后|以后)", FROM, True, False),
         (r"^(?:为止|截止|止(?![疼痛血咳步跌]))", BEFORE, True, False),
         (rf"^的?(?:之前|以前|前{_NOT_BEFORE})", BEFORE, False, False),
-        (r"^(?:以来|起?至今|到现在为止|来(?=[，,一]))", AFTER, True, True),
+        (r"^(?:以来|起?至今|到现在为止)", AFTER, True, True),
         (r"^(?:起(?![床来立点飞草])|之?后起|开始起)", FROM, True, False),
         (rf"^的?(?:之后|以后|过后|后{_NOT_AFTER})", AFTER, False, False),
         (r"^(?:之间|之内|以内|期间|之中|内(?![容部心存外])|间(?![隔接]))", "", True, False),

@@ -56,7 +56,7 @@ async def test_seeing_and_erasing_reach_the_phone_too(
         assert await served.unarchive([identifier]) == [identifier]
         assert await served.plan_forget_query("Oslo") == await phone.plan_forget_query("Oslo")
         plan = await served.plan_forget(["value:name"])
-        assert (await served.forget_items(plan.ids)).turns == 1
+        assert (await served.forget_planned(plan.ids)).turns == 1
         assert (await served.forget_query("Oslo")).turns == 1
         with pytest.raises(Refused, match="mem:99"):
             await served.show("mem:99")

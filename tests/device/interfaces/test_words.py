@@ -11,6 +11,10 @@ from device.interfaces.views import ago
 from device.interfaces.words import language, say
 
 
+def fields(form: str) -> set[str]:
+    return {field for _, field, _, _ in Formatter().parse(form) if field}
+
+
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
@@ -28,7 +32,7 @@ def test_the_locale_decides_as_in_posix(environment: dict[str, str], expected: s
 
 def test_both_languages_take_the_same_values() -> None:
     for name, forms in words._WORDS.items():
-        english, chinese = ({field for _, field, _, _ in Formatter().parse(f)} for f in forms)
+        english, chinese = map(fields, forms)
         assert english == chinese, name
 
 

@@ -380,6 +380,10 @@ def test_a_range_left_open_by_both_ends_is_the_one_that_holds_the_present() -> N
     assert bounds("10月到12月", september) == ("2018-10-01", "2019-01-01")
 
 
+def test_coming_is_not_since() -> None:
+    assert bounds("宽带是3月21日上午来，别忘了")[0] == "2027-03-21 08:00"
+
+
 def test_two_open_ranges_in_a_row_stay_two() -> None:
     found = find_times("自2014年6月14日起到2014年9月14日之前", NOON)
     assert [(e.grain, written(e.start if e.open_end else e.end)) for e in found] == [

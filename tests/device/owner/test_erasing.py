@@ -40,12 +40,33 @@ async def test_forgetting_an_item_takes_its_turns_and_whatever_was_drawn_from_th
     assert (plan.turns, plan.values) == (2, 0)
     assert {doomed.kind for doomed in plan.shown} == {"turn", "event", "change"}
     assert len(await phone.turns()) == 4, "a plan changes nothing"
-    gone = await phone.forget_items(plan.ids)
+    gone = await phone.forget_planned(plan.ids)
     assert (gone.turns, gone.items) == (plan.turns, plan.items)
     assert [turn.text for turn in await phone.turns()] == [
         "I like zanzibar coffee", "I like green tea",
     ]  # fmt: skip
     assert {item.kind for item in await phone.items()} == {ItemKind.PREFERENCE}
+
+
+async def test_forgetting_an_older_preference_leaves_the_one_that_replaced_it(
+    open_phone: OpenPhone,
+) -> None:
+    phone = await told(open_phone, "I prefer a window seat", "I prefer an aisle seat")
+    older = next(item for item in await phone.items() if item.replaced_by)
+    await phone.forget_items([older.id])
+    assert [turn.text for turn in await phone.turns()] == ["I prefer an aisle seat"]
+    assert [item.text for item in await phone.items()] == ["I prefer an aisle seat"]
+
+
+async def test_a_query_takes_no_turn_that_does_not_hold_its_words(open_phone: OpenPhone) -> None:
+    """What it takes of the structured memory may have been told in other turns as well."""
+    phone = await told(
+        open_phone, "I live at zanzibar lane 7 in town", "I live at 12 Elm Road", "I like tea"
+    )
+    gone = await phone.forget_query("zanzibar")
+    assert gone.turns == 1
+    assert [value.value for value in await phone.values()] == ["12 Elm Road"]
+    assert len(await phone.turns()) == 2
 
 
 async def test_forgetting_a_value_takes_the_fact_and_the_turn_behind_it(

@@ -109,7 +109,7 @@ class Owner(RuleBasedStateMachine):
     def forget_a_turn(self, pick: Any) -> None:
         identifier = pick.choice(sorted(self.told))
         plan = self.run(self.phone.plan_forget([identifier]))
-        self.run(self.phone.forget_items(plan.ids))
+        self.run(self.phone.forget_items([identifier]))
         self._drop(plan.ids)
 
     @rule(pick=st.randoms(use_true_random=False))
@@ -117,7 +117,7 @@ class Owner(RuleBasedStateMachine):
         held = [*self.run(self.phone.items()), *self.run(self.phone.archived())]
         if held:
             plan = self.run(self.phone.plan_forget([pick.choice(held).id]))
-            gone = self.run(self.phone.forget_items(plan.ids))
+            gone = self.run(self.phone.forget_planned(plan.ids))
             assert (gone.turns, gone.items) == (plan.turns, plan.items)
             self._drop(plan.ids)
 
