@@ -114,6 +114,7 @@ def status_table(status: Status) -> Table:
         ("cloud", status.cloud_url or "none: this phone works alone"),
         ("phone id", status.device_id or "not enrolled yet"),
         ("key", _key(status)),
+        *((("to know", ", ".join(status.unknown)),) if status.unknown else ()),
     )
     for name, value in rows:
         table.add_row(Text(name, style="bold"), value)
@@ -185,7 +186,8 @@ def _process(memory: MemoryStatus) -> str:
 def _memory(status: Status) -> str:
     memory = status.memory
     return (
-        f"{memory.turns} turns, {memory.items} structured memories, {memory.working} in the "
+        f"{memory.turns} turns, {memory.items} structured memories ({memory.archived} more in the "
+        f"archive), {memory.working} in the "
         f"working ring; {memory.consolidated} turns consolidated; "
         f"{memory.bytes_stored / 1024:.0f} KiB sealed on disk{_process(memory)}"
     )

@@ -161,6 +161,7 @@ STATEMENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("address", re.compile(r"(?i)\bmy (?:home |new )?address is\s+(.{3,80}?)(?=$|[!?;\n]|\.(?:\s|$)|,? (?:and|but|so) )")),
     ("address", re.compile(r"(?i)\bI live (?:at|on)\s+(.{3,80}?)(?=$|[.!?;\n])")),
     ("address", re.compile(r"(?i:\b(?:I|we)(?:'ve| have)?(?: just)? moved (?:in)?to (?:an?|our|my) (?:[a-z]+ )?(?:flat|apartment|house|place|studio|condo|room) (?:on|at|in))\s+([\w' ]{3,50}?)(?=$|[.!?;,\n])")),
+    ("address", re.compile(r"(?i:\b(?:I|we)(?:'ve| have)?(?: just)? moved (?:in)?to)\s+(\d+[\w' ]{3,50}?)(?=$|[.!?;,\n]| (?:and|last|this|on|in|yesterday|today)\b)")),
     ("city", re.compile(rf"我(?:现在|目前|一直)?(?:在|住在|搬到了?|搬来了?)((?!家|思|考|努|准|学|找|公司|医院|学校|外面|这|那|银行)[{HAN}]{{2,5}}?)(?:市)?(?:生活|定居|上学|打拼|居住)")),
     ("city", re.compile(rf"我(?:现在|已经)?定居(?:在|到)?([{HAN}]{{2,6}}?)(?:了)?{_STOP_ZH}")),
     ("city", re.compile(r"(?i:\bI (?:now |currently |still )?live in|\bI(?:'m| am) (?:currently |now )?(?:based|living) in|\b(?:I|we)(?:'ve| have)?(?: just| recently)? moved to)\s+([A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+){0,2})")),

@@ -44,7 +44,7 @@ _EACH = Bilingual(
     hints="daily|days|each |every |monthly|once a|twice a|weekly",
 )
 _VAGUE_ZH = re.compile(
-    r"尝试|查找|多参加|实践|遇到|认为|首先要|(?<=去)看(?:看|一看|一下)|会去看|试试|试着|试一试|注意|努力|继续|坚持(?!了)|考虑|记住|记下|记得你|分享|聊|请教|问(?:你|您|一下|完)|告诉你|了解|知道|加油|保持|调整|改进|改善|多[读看听写吃喝练做陪]|好好|尽量|尽力|克服|珍惜|感受到|体会|相信|希望|祝|感谢|谢谢|按照?你|听你|(?<!去)看看|想想|学习(?!班)|学到|寻求|找到自己|变得|放松|提高|享受|受益|面对|感到|觉得|感觉|意识到|明白"
+    r"尝试|查找|多参加|实践|遇到|认为|首先要|(?<=去)看(?:看|一看|一下)|会去看|试试|试着|试一试|注意|努力|继续|坚持(?!了)|考虑|记住|记下|记得你|分享(?=一下|给)|[和跟]你分享|聊|请教|问(?:你|您|一下|完)|告诉你|了解|知道|加油|保持|调整|改进|改善|多[读看听写吃喝练做陪]|好好|尽量|尽力|克服|珍惜|感受到|体会|相信|希望|祝|感谢|谢谢|按照?你|听你|(?<!去)看看|想想|学习(?!班)|学到|寻求|找到自己|变得|放松|提高|享受|受益|面对|感到|觉得|感觉|意识到|明白"
 )
 _CHAT_ZH = re.compile(
     r"(?:和|跟|与|向|找)(?:你|您)|想(?:请教|问|咨询|了解|知道|听听|聊|找)|问(?:你|您|题)|告诉(?:你|您)|(?:给|帮)(?:我|我们|咱)(?!妈|爸|姐|哥|弟|妹|老|儿|女|孩|家|打了|开了|寄|买|送|做)|推荐|评分|人均|有什么|有没有|的餐馆|发我|谢谢。?$|(?:需要|打算.{0,10}|要|想|再)(?:找|选|订|预[定订])?一?[个家间].{0,16}(?:酒店|餐馆|景点)|消费是|票价|价格[是在]|最低价|元以上|\d+-\d+元|游玩时[长间]|游玩\d|^(?:还)?(?:要有|要能|需要有|最好)|的就(?:行|好|可以)"
@@ -54,7 +54,7 @@ _OTHERS_ZH = re.compile(
     r"^(?:那|其实|所以|但是|不过|而且|因为)?，?(?:你|您|他|她|它|他们|她们|它们|大家|人们|别人|有人|这(?!周|个?月|次我|天|几天我|两天我)|那(?!天|晚|次我|年|我)|现在的|谁|真|太|好(?!不容易)|原来|如何|怎|非常|很|最好)"
 )
 _PEOPLE_NOUN_ZH = re.compile(
-    r"(?:医生|老师|水管工|师傅|快递|房东|物业|客户|同事|朋友|飞机|航班|高铁|火车|会议?|课|考试|手术|生日|婚礼|聚会|体检|面试|年会|发布会|家长会|比赛|演唱会|房租|签证|护照|保险|合同|物业费|水电费|截止|到期|纪念日|疫苗|复查|门票|展览|开学|放假|值班|轮到)"
+    r"(?:医生|老师|水管工|师傅|快递|房东|物业|客户|同事|朋友|飞机|航班|高铁|火车|会议?|课|考试|手术|生日|婚礼|聚会|体检|面试|年会|发布会|家长会|比赛|演唱会|房租|签证|护照|保险|合同|物业费|水电费|截止|到期|纪念日|疫苗|复查|门票|展览|开学|放假|值班|轮到|演出|讲座|分享|典礼|婚宴|酒席|培训|答辩|路演|活动|meeting|deadline|call|review|demo|workshop|presentation|party|interview|[定安排放]+在)"
 )
 _STATE_ZH = re.compile(
     r"^(?:感觉|觉得|好像|看起来|听起来|应该|可以|需要|不错|挺|很|非常|真|太|是|有|没|最近(?:很|好|有点|压力))"
@@ -72,7 +72,7 @@ _SELF_EN = re.compile(
     r"\b(?:i|i'm|i've|i'll|i'd|we|we're|we've|we'll|my|our|us|me)\b", re.IGNORECASE
 )
 _OTHERS_EN = re.compile(
-    r"^looks like\b|^(?:well,? |and |but |so |oh,? |wow,? |yeah,? |yes,? )*(?:you|your|he|she|they|it|it's|that|that's|this|these|those|there's|there|here's|here|who|what|how|people|everyone|everybody|nothing|each|as|being|losing)\b",
+    r"^looks like\b|^(?:well,? |and |but |so |oh,? |wow,? |yeah,? |yes,? )*(?:you|your|he|she|they|it|it's|that(?! (?:day|night|evening|morning|week))|that's|this(?! (?:morning|afternoon|evening|week|weekend|month|year|spring|summer|autumn|fall|winter|\w+day))|these(?! days)|those|there's|there|here's|here|who|what|how|people|everyone|everybody|nothing|each|as|being|losing)\b",
     re.IGNORECASE,
 )
 _STATIVE_EN = Bilingual(
@@ -199,7 +199,8 @@ def _english(live: str, found: Evidence) -> bool:
     if _VAGUE_EN.search(live) and not (found.dated or found.place):
         return False
     if found.dated or is_habit(live):
-        tells = bool(found.action or found.place or found.people or _EVENT_NOUN_EN.search(live))
+        parts = found.action or found.place or found.people
+        tells = bool(parts or _EVENT_NOUN_EN.search(live) or _PLAN_EN.search(live))
         stative = bool(_STATIVE_EN.search(live)) and not _DID_EN.search(live)
         return (
             tells

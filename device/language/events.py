@@ -74,7 +74,7 @@ class Draft:
 
 _CLAUSES = re.compile(r"[，,]")
 _PART_OF_DAY = re.compile(
-    r"^(?:in |this |the )*(?:morning|afternoon|evening|night|noon)$"
+    r"^(?:in |the )*(?:morning|afternoon|evening|night|noon)$"
     r"|^(?:早上|上午|中午|下午|晚上|早晨|傍晚|半夜)$",
     re.IGNORECASE,
 )

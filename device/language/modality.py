@@ -48,8 +48,8 @@ _NUISANCE_ZH = re.compile(
     r"加班|堵(?:车|了|在)|排(?:了|一整天|长)?队|死机|闪退|卡[死住]|放鸽子|坏[掉了]|漏水|停[电水]|罚款|迟到|才来|占了|周一|又(?:要|是|被|死|坏|卡|断|停|晚|下)|被(?:骂|坑|催|放|偷|扣|裁)|等了|凌晨|半夜|半天|一袋|涨价|扣(?:钱|工资)|没(?:人|信号|电|网)|空调坏|开会到|说是他"
 )
 _MOCKING_EN = Bilingual(
-    en=r"^\W*(?:oh|wow|well|ah)?,?\s*(?:how )?(?:great|lovely|fantastic|wonderful|brilliant|perfect|awesome|marvellous|delightful|nice one|super|sure|right)\b\s*[,.!—-]|\bi (?:just|absolutely|simply|really|so) (?:love|adore|enjoy)\b|\bwhat a (?:wonderful|lovely|great|fantastic|brilliant|perfect|beautiful)\b|\byeah,? right\b|\blike i'd\b|\bas if\b|\bthanks a (?:lot|bunch),|\bnothing i (?:enjoy|love|like) more\b|\bwhat i (?:love|like|enjoy|needed|wanted)(?: the)? most\b|\bsaid no one\b|\bmusic to my ears\b|\bjust what i (?:needed|wanted)\b|\bmy (?:absolute )?favou?rite thing\b|\bjust my luck\b|\bhow (?:lovely|wonderful|nice|thoughtful|generous|kind)\b|\bi'm (?:so )?thrilled\b|\blucky me\b|\bslow clap\b",
-    hints="adore|as if|awesome|brilliant|delightful|enjoy|fantastic|favo|great|how |i'm |just my luck|like i'd|love|lucky me|marvellous|music to my ears|nice one|nothing i |perfect|right|said no one|slow clap|super|sure|thanks a |what a |what i |wonderful|yeah",
+    en=r"^\W*(?:oh|wow|well|ah)?,?\s*(?:how )?(?:great|lovely|fantastic|wonderful|brilliant|perfect|awesome|marvellous|delightful|nice one|super|sure|right)\b\s*[,.!—-]|\bi (?:just|absolutely|simply|really|so) (?:love|adore|enjoy)\b|\bwhat a (?:wonderful|lovely|great|fantastic|brilliant|perfect|beautiful)\b|\byeah,? right\b|\blike i'd\b|\bas if\b|\bthanks a (?:lot|bunch),|\bnothing i (?:enjoy|love|like) more\b|\bwhat i (?:love|like|enjoy|needed|wanted)(?: the)? most\b|\bsaid no(?: ?one|body)\b|\bmusic to my ears\b|\bjust what i (?:needed|wanted)\b|\bmy (?:absolute )?favou?rite thing\b|\bjust my luck\b|\bhow (?:lovely|wonderful|nice|thoughtful|generous|kind)\b|\bi'm (?:so )?thrilled\b|\blucky me\b|\bslow clap\b",
+    hints="adore|as if|awesome|brilliant|delightful|enjoy|fantastic|favo|great|how |i'm |just my luck|like i'd|love|lucky me|marvellous|music to my ears|nice one|nothing i |perfect|right|said no|slow clap|super|sure|thanks a |what a |what i |wonderful|yeah",
 )
 _NUISANCE_EN = Bilingual(
     en=r"\b(?:traffic|queu\w*|lines?\b(?= for)|wait(?:ing|ed)?|on hold|crash\w*|broke(?:n)?|again|tax(?:es)?|midnight|[4-7] ?am|all-hands|stood up|drill\w*|delay\w*|spam|late|lost|puncture|leak\w*|overtime|bills?|bugs?|noise|ads|ate my|stuck|rain(?:ed|ing)? on|no one|fine|ticket|parking|flat tyre|paperwork|forms?|stand(?:ing)? in|burnt|cancell?ed|hangover|ruined|spilled|scratched|stole|forgot|ghosted|hours)\b",
@@ -57,8 +57,8 @@ _NUISANCE_EN = Bilingual(
 )
 _SARCASTIC = Bilingual(
     zh=r"才怪",
-    en=r"\bsaid no one\b|\byeah,? right\b|\blike i'd (?:love|want|enjoy)|\bnothing i (?:enjoy|love|like) more than\b.*(?:tax|form|queue|wait|midnight|dishes|traffic|ironing|clean)",
-    hints="like i'd |nothing i |said no one|yeah",
+    en=r"\bsaid no(?: ?one|body)\b|\byeah,? right\b|\blike i'd (?:love|want|enjoy)|\bnothing i (?:enjoy|love|like) more than\b.*(?:tax|form|queue|wait|midnight|dishes|traffic|ironing|clean)",
+    hints="like i'd |nothing i |said no|yeah",
 )
 
 _MEDIA = Bilingual(

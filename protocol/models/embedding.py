@@ -94,7 +94,8 @@ def _embedded_together(texts: Sequence[str]) -> NDArray[np.float32]:
 @lru_cache(maxsize=_CACHED_TEXTS)
 def embedded_texts(text: str) -> NDArray[np.float32]:
     """As `embed`, the newest answers kept; not to be changed by who gets them."""
-    return _embedded_together((text,))[0]
+    vector: NDArray[np.float32] = _embedded_together((text,))[0]
+    return vector
 
 
 def _counted(cut: Tokens) -> list[tuple[int, Counter[str]]]:

@@ -17,7 +17,9 @@ from device.interfaces.chats import ChatUnreadable, read_chat
 from device.interfaces.console import AsJson, Home, console, errors, print_json, show, with_phone
 from device.interfaces.service import PhoneCalls
 from device.interfaces.views import answer_table
+from device.interfaces.words import language, say
 from device.memory.records import TurnDraft
+from device.owner import question_for
 
 __all__ = ["app"]
 
@@ -44,6 +46,8 @@ def record(
         draft = TurnDraft(SystemClock().now(), speaker, text, source="cli")
         turn = (await phone.record_many([draft]))[0]
         show({"id": turn.id}, f"remembered as {turn.id}", as_json)
+        if not as_json:
+            await _wonder(phone)
 
     with_phone(home, work)
 
@@ -89,9 +93,12 @@ def recall(
             print_json(asdict(answer))
             return
         if not answer.hits:
-            console.print("Nothing I remember answers that.")
+            console.print(say("no answer"))
+            await _wonder(phone)
             return
         console.print(answer_table(answer, phone.settings.zone))
+        for change in answer.changes:
+            console.print(f"{change.text}  [{change.id}]", style="dim", highlight=False)
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in answer.weights.items())
         console.print(f"routed by {answer.decided_by}: {weights}", style="dim")
 
@@ -116,6 +123,14 @@ def feedback(
             console.print(f"not among the answers: {', '.join(missed)}", style="yellow")
 
     with_phone(home, work)
+
+
+async def _wonder(phone: PhoneCalls) -> None:
+    """In its first turns a phone says what it would still like to know; it waits for no answer."""
+    unknown = await phone.unknown()
+    if unknown:
+        question = question_for(unknown[0], language())
+        console.print(say("to ask", question=question), style="dim", highlight=False)
 
 
 async def _known_turns(phone: PhoneCalls) -> set[tuple[float, str, str]]:

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from device.language.chinese_times import clock, dates, halves, holidays, lunar_dates, relative
+from device.language.chinese_times import (
+    clock,
+    counted,
+    dates,
+    halves,
+    holidays,
+    lunar_dates,
+    relative,
+)
 from device.language.chinese_times.bounds import bound, opened
 from device.language.chinese_times.compose import Composed, again, composed, joined
 from device.language.chinese_times.numbers import compact, simplified
@@ -28,7 +36,8 @@ class Found:
 
 
 _RULES = (
-    *dates.RULES, *lunar_dates.RULES, *relative.RULES, *clock.RULES, *holidays.RULES, *halves.RULES,
+    *dates.RULES, *lunar_dates.RULES, *relative.RULES, *counted.RULES,
+    *clock.RULES, *holidays.RULES, *halves.RULES,
 )  # fmt: skip
 _ASCII_LETTER = re.compile("[A-Za-z]")
 _TITLE = re.compile("《[^》]*》")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from device.memory import (
     Forget,
     ForgottenTurns,
@@ -9,6 +11,7 @@ from device.memory import (
     TurnsAfter,
     TurnsBetween,
     TurnsByIds,
+    turnstore,
 )
 from device.memory.records import TurnDraft
 from tests.device.memory.conftest import Store
@@ -65,3 +68,30 @@ async def test_no_text_is_stored_in_clear(store: Store) -> None:
     await raw.ask(Record("canary-7f3a", "user", 1.0))
     stored = b"".join(store.storage.read(name) for name in store.storage.names())
     assert b"canary-7f3a" not in stored
+
+
+async def test_a_query_finds_the_time_segment_first_then_looks_inside(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw, _, _ = await store.open()
+    await raw.ask(RecordMany(drafts(10 * turnstore.BLOCK_TURNS)))
+    opened: list[int] = []
+    decode = turnstore._open
+
+    def noted(block: turnstore._Block) -> list[tuple[int, bytes]]:
+        opened.append(block.first)
+        return decode(block)
+
+    monkeypatch.setattr(turnstore, "_open", noted)
+    start = 3 * turnstore.BLOCK_TURNS + 5.0
+    found = await raw.ask(TurnsBetween(start, start + 10.0))
+    assert [turn.at for turn in found] == [start + n for n in range(10)]
+    assert opened == [3 * turnstore.BLOCK_TURNS]
+
+
+async def test_old_turns_imported_late_are_found_by_their_time(store: Store) -> None:
+    raw, _, _ = await store.open()
+    await raw.ask(RecordMany(drafts(300)))
+    await raw.ask(Record("an old letter", "user", 5.5))
+    found = await raw.ask(TurnsBetween(5.0, 7.0))
+    assert [turn.at for turn in found] == [5.0, 6.0, 5.5]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from device.actors import checkpoint
 from device.memory import Archive
 from device.memory.records import ItemKind
 from device.owner import UnknownMemory
@@ -235,3 +238,26 @@ async def test_a_forgetting_cut_short_by_a_crash_is_completed_at_the_next_openin
     assert await again.values() == []
     await again.close()
     assert all(CANARY.encode() not in clear.lower() for clear in readable(storage).values())
+
+
+@pytest.mark.parametrize("how", ["query", "all"])
+async def test_forgetting_while_a_dream_runs_is_safe(open_phone: OpenPhone, how: str) -> None:
+    storage = MemoryStorage()
+    phone = await open_phone(storage=storage)
+    for n in range(200):
+        word = CANARY if n % 3 == 0 else "walnut"
+        await phone.record(f"I like thing{n} from {word}")
+    plan = await phone.plan_forget_query(CANARY)
+    dream = asyncio.create_task(phone.dream())
+    while not await phone.items():
+        await checkpoint()
+    if how == "query":
+        await phone.forget_planned(plan.ids, CANARY)
+    else:
+        await phone.forget_everything()
+    assert not dream.done(), "it never waited for the dream"
+    await dream
+    await phone.dream()
+    held = await phone.items()
+    assert len(held) == (133 if how == "query" else 0)
+    assert all(CANARY.encode() not in clear for clear in readable(storage).values())
