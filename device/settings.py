@@ -50,7 +50,7 @@ class Settings(BaseModel):
     """How often what has faded is archived or deleted."""
     base_decay: float = Field(default=0.98, gt=0.0, le=1.0)
     """What is left of a memory's retention after one more day unread (002)."""
-    archive_below: float = Field(default=0.02, ge=0.0, le=1.0)
+    archive_below: float = Field(default=0.03, ge=0.0, le=1.0)
     """Retention under which a memory leaves the working set for the cold archive (002)."""
     delete_below: float = Field(default=0.0003, ge=0.0, le=1.0)
     """…and under which it is deleted (002); not above `archive_below`."""

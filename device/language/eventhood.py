@@ -103,6 +103,10 @@ _GENERIC_ZH = re.compile(
 _GENERIC_PLACE_ZH = frozenset(
     ["酒店", "餐馆", "景点", "户外", "郊外", "附近", "这家酒店", "餐厅", "饭店", "酒店对付"]
 )
+_SCHEDULED_EN = re.compile(
+    r"\b(?:is|are|takes place|starts|begins|opens|closes|ends) (?:now )?(?:on|at|from|next|this|tomorrow|in)\b",
+    re.IGNORECASE,
+)
 _ADVISED = Bilingual(
     zh=r"(?:医生|大夫|牙医|教练|老师)(?:说|让|叫|建议|嘱咐)我",
     en=r"\b(?:doctor|dr\.?(?: \w+)?|dentist|vet|nurse|physio|therapist|trainer)\b.{0,12}\b(?:told|said|advised|asked|wants|prescribed|recommended|put)\b.*\b(?:me|my|i)\b",
@@ -200,7 +204,8 @@ def _english(live: str, found: Evidence) -> bool:
         return False
     if found.dated or is_habit(live):
         parts = found.action or found.place or found.people
-        tells = bool(parts or _EVENT_NOUN_EN.search(live) or _PLAN_EN.search(live))
+        scheduled = found.ahead and _SCHEDULED_EN.search(live)
+        tells = bool(parts or scheduled or _EVENT_NOUN_EN.search(live) or _PLAN_EN.search(live))
         stative = bool(_STATIVE_EN.search(live)) and not _DID_EN.search(live)
         return (
             tells

@@ -37,7 +37,6 @@ MAX_CHARACTERS = 90
 """An amendment is short; a longer turn that happens to hold such words tells something else."""
 MAX_TARGET_WORDS = 3
 """Telling words beside "instead" and the new time; with more it is another plan."""
-DAY_SECONDS = 86_400.0
 VAGUE_GRAINS = frozenset({"second", "days", "after"})
 _ASKED_EN = re.compile(
     r"^\s*(?:(?:hey|hi|ok(?:ay)?|oh|so|and|also)[,\s]+)*(?:can|could|would|will|shall) (?:you|we|i) (?:please |maybe |just )?",
@@ -49,7 +48,6 @@ _ASKED_ZH = re.compile(
 _ASKS = re.compile(r"(?:[?？]+|(?:可以|行|好)?(?:吗|么|呢|不)[?？。]*)\s*$")
 _REMINDS = re.compile(r"提醒|喊我|叫我|闹钟|\bremind|\balarm\b|\bago\b", re.IGNORECASE)
 """Beside these an amount of time says when to be reminded, or when something was."""
-
 _INSTEAD = re.compile(
     r"^\s*(?:ok(?:ay)?,?\s+|actually,?\s+|hmm,?\s+|right,?\s+)?(?:let'?s (?:do|make it|go with|say|move (?:it|that) to)|make (?:it|that)|(?:it|that)'?s (?:now|been moved to)|how about|better)\b|\binstead\W*$|\b(?:is|are) now (?:on|at|for|this|next)\b"
     r"|^(?:那就|那|就|还是|要不)?(?:定在|定到|约在|放在|换成|改)(?!变|进|善)|^(?:还是|那就|就)[^，。]{1,12}吧?$",

@@ -26,8 +26,8 @@ class ForgettingPolicy:
     """Thresholds on retention (0 … 1) and the decay a day."""
 
     base_decay: float = 0.98
-    archive_below: float = 0.02
-    """An unread, unemotional memory falls below it after about four weeks."""
+    archive_below: float = 0.03
+    """An unread, unemotional memory falls below it after about three weeks."""
     delete_below: float = 0.0003
     """… and below this after about twenty-two weeks."""
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from device.language import Draft, DraftKind, content_tokens, find_times, language_of
+from device.language.anaphora import pointer_of, resolve
+from device.memory.coding import item_number
 from device.memory.desk import Desk
 from device.memory.lifecycle import is_plan
 from device.memory.records import Item
@@ -121,6 +123,8 @@ def event_meant(desk: Desk, change: EventChange) -> Item | None:
         pool = pool or _of_kind(words, open_events, change)
     if pool:
         return _best(_on_days(pool, days, change), change)
+    if (pointed := _pointed_at(words, open_events, change)) is not None:
+        return pointed
     if len(desk.telling(words)) > (BESIDE_IT if _POINTS_BACK.search(words) else 0):
         return None
     if days and not change.reports:
@@ -153,6 +157,16 @@ def _of_kind(words: str, events: Sequence[Item], change: EventChange) -> list[It
     wanted = [pattern for word, pattern in _KINDS if word.search(words)]
     plans = [e for e in events if is_plan(e) and (change.reports or _ahead(e, change))]
     return [event for event in plans if any(pattern.search(event.text) for pattern in wanted)]
+
+
+def _pointed_at(words: str, events: Sequence[Item], change: EventChange) -> Item | None:
+    """What "the second one" or "hers" points to, among what was spoken of within the hour."""
+    if pointer_of(words) not in ("order", "she", "he"):
+        return None
+    recent = [event for event in events if change.at - event.updated <= ANAPHOR_SECONDS]
+    recent.sort(key=lambda event: (event.created, item_number(event.id) or 0))
+    place = resolve(words, [event.text for event in recent])
+    return None if place is None else recent[place]
 
 
 def _spoken_of(events: Sequence[Item], change: EventChange) -> list[Item]:

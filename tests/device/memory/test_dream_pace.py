@@ -87,14 +87,14 @@ def test_fading_has_its_own_pace() -> None:
 
     async def owner(phone: Phone, clock: VirtualClock) -> None:
         await phone.record("I bought a walnut desk at the market yesterday")
-        await clock.sleep(27 * DAY)
+        await clock.sleep(19 * DAY)
         assert len(await phone.items()) == 1
         await clock.sleep(3 * DAY)
         assert await phone.items() == []
         assert len(await phone.archived()) == 1
 
     live(owner, notes, forget_interval_seconds=DAY)
-    assert 29 <= len(notes.dreams) <= 32
+    assert 21 <= len(notes.dreams) <= 24
 
 
 def test_the_owners_thresholds_are_those_that_fade() -> None:
