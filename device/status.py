@@ -15,7 +15,7 @@ __all__ = [
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 class ConditionStatus(_Part):

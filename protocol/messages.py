@@ -63,7 +63,10 @@ KEY_SIZE = 32
 class ProtocolModel(BaseModel):
     """Base of all wire models: immutable, strict, closed."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+    # Built at first use: a phone that does not sync just now pays no memory for validators.
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", allow_inf_nan=False, defer_build=True
+    )
 
 
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]

@@ -136,8 +136,11 @@ class Restored:
     known: int
 
 
-async def write_copy(phone: PhoneCalls, path: Path, *, overwrite: bool = False) -> dict[str, int]:
-    """Write everything the phone holds to `path`, in clear; how many of each.
+async def write_copy(
+    phone: PhoneCalls, path: Path, *, now: float, overwrite: bool = False
+) -> dict[str, int]:
+    """Write everything the phone holds at `now` (unix seconds) to `path`, in clear; how many of
+    each.
 
     Raises:
         CopyUnwritable: the file exists (and `overwrite` is not given), or cannot be made.
@@ -146,7 +149,7 @@ async def write_copy(phone: PhoneCalls, path: Path, *, overwrite: bool = False) 
     head = {
         "format": FORMAT,
         "version": VERSION,
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "written": datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds"),
     }
     with _fresh_file(path, overwrite=overwrite) as file:
         file.write(json.dumps(head)[:-1])

@@ -47,7 +47,7 @@ them did the task show to be true, which false? Leave out what it did not show. 
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 class _Facts(_Strict):

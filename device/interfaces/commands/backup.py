@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from device.actors import SystemClock
 from device.interfaces.console import AsJson, Home, errors, show, with_phone
 from device.interfaces.copies import bring_back, read_copy, write_copy
 from device.interfaces.service import PhoneCalls
@@ -28,7 +29,7 @@ def export(
     """Write everything remembered to one file, in clear on purpose: it is yours."""
 
     async def work(phone: PhoneCalls) -> None:
-        counts = await write_copy(phone, file, overwrite=force)
+        counts = await write_copy(phone, file, now=SystemClock().now(), overwrite=force)
         errors.print(say("plain warning", path=file), style="yellow", soft_wrap=True)
         show({"file": str(file), **counts}, say("exported", path=file, **counts), as_json)
 

@@ -32,7 +32,7 @@ _RELATIONS = frozenset([*RELATIONS_ZH.values(), *RELATIONS_EN.values()])
 
 
 class _Bounded(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Memory(_Bounded):

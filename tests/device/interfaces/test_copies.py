@@ -24,6 +24,7 @@ from device.memory.records import Item
 from device.phone import Phone
 from tests.device.conftest import OpenPhone
 
+NOW = 1_780_000_000.0
 SAID = (
     "My name is Ann Bell",
     "I like green tea",
@@ -59,7 +60,7 @@ async def test_an_export_brings_a_memory_whole_to_another_phone(
 ) -> None:
     phone = await filled(open_phone)
     path = tmp_path / "memory.json"
-    counts = await write_copy(phone, path)
+    counts = await write_copy(phone, path, now=NOW)
     assert counts == {"turns": 7, "items": len(await phone.items()) + 1, "values": 1}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "I like green tea" in path.read_text("utf-8"), "plain on purpose"
@@ -85,7 +86,7 @@ async def test_restoring_twice_or_where_it_came_from_adds_nothing(
 ) -> None:
     phone = await filled(open_phone)
     path = tmp_path / "memory.json"
-    await write_copy(phone, path)
+    await write_copy(phone, path, now=NOW)
     here, cold, turns = await phone.items(), await phone.archived(), await phone.turns()
     done = await bring_back(phone, read_copy(path))
     assert (done.turns, done.items, done.known) == (0, 0, 7)
@@ -102,7 +103,7 @@ async def test_what_is_brought_back_is_not_consolidated_a_second_time(
     open_phone: OpenPhone, tmp_path: Path
 ) -> None:
     phone = await filled(open_phone)
-    await write_copy(phone, tmp_path / "m.json")
+    await write_copy(phone, tmp_path / "m.json", now=NOW)
     other = await open_phone()
     await other.record("I meet Bo next Monday")
     await bring_back(other, read_copy(tmp_path / "m.json"))
@@ -121,7 +122,7 @@ async def test_what_was_forgotten_comes_back_when_its_owner_restores_it(
     phone = await filled(open_phone)
     await phone.consolidate()
     before = meaning(await phone.items())
-    await write_copy(phone, tmp_path / "m.json")
+    await write_copy(phone, tmp_path / "m.json", now=NOW)
     await phone.forget_query("Oslo")
     await phone.forget_query("trip")
     assert meaning(await phone.items()) != before
@@ -133,7 +134,7 @@ async def test_it_all_works_through_the_daemon(open_phone: OpenPhone, tmp_path: 
     phone = await filled(open_phone)
     async with serving(phone, tmp_path), reach(tmp_path, phone.settings) as served:
         assert served is not None
-        await write_copy(served, tmp_path / "m.json")
+        await write_copy(served, tmp_path / "m.json", now=NOW)
     other = await open_phone()
     async with serving(other, tmp_path), reach(tmp_path, other.settings) as served:
         assert served is not None
@@ -147,7 +148,7 @@ async def test_a_copy_larger_than_a_page_is_whole(
     monkeypatch.setattr("device.owner.keeping.PAGE", 2)
     monkeypatch.setattr(copies, "BATCH", 3)
     phone = await filled(open_phone)
-    counts = await write_copy(phone, tmp_path / "m.json")
+    counts = await write_copy(phone, tmp_path / "m.json", now=NOW)
     assert counts["turns"] == 7
     other = await open_phone()
     assert (await bring_back(other, read_copy(tmp_path / "m.json"))).items == counts["items"]
@@ -160,12 +161,12 @@ async def test_an_existing_file_is_not_overwritten_unasked(
     path = tmp_path / "m.json"
     path.write_text("precious")
     with pytest.raises(CopyUnwritable, match="--force"):
-        await write_copy(phone, path)
+        await write_copy(phone, path, now=NOW)
     assert path.read_text() == "precious"
-    await write_copy(phone, path, overwrite=True)
+    await write_copy(phone, path, now=NOW, overwrite=True)
     assert read_copy(path).turns
     with pytest.raises(CopyUnwritable, match="cannot be written"):
-        await write_copy(phone, tmp_path / "no" / "such" / "folder.json")
+        await write_copy(phone, tmp_path / "no" / "such" / "folder.json", now=NOW)
     assert names(tmp_path) == ["m.json"], "no half-written file is left"
 
 
@@ -199,7 +200,7 @@ SPOILT: tuple[Callable[[dict[str, Any]], object], ...] = (
 async def test_a_spoilt_copy_is_refused_whole_in_one_line(
     open_phone: OpenPhone, tmp_path: Path
 ) -> None:
-    await write_copy(await filled(open_phone), tmp_path / "good.json")
+    await write_copy(await filled(open_phone), tmp_path / "good.json", now=NOW)
     good = (tmp_path / "good.json").read_text("utf-8")
     path = tmp_path / "spoilt.json"
     for number, spoil in enumerate(SPOILT):
