@@ -29,6 +29,7 @@ from device.agent import (
 )
 from device.conditions import ConditionSource
 from device.endpoint import Endpoint
+from device.language.extractors import Extractor
 from device.learning import ExampleStore, layer_label
 from device.logs import get_logger
 from device.memory import (
@@ -141,6 +142,8 @@ class Machine:
     private_bytes: Callable[[], int | None] = lambda: None
     """Reads the private memory of the process; None: it holds more than this phone, or the system
     does not tell, and the limit is not watched."""
+    extractor: Extractor | None = None
+    """Reads dialogue with a model service; None: the built-in rules, and nothing leaves."""
     distilling: Endpoint | None = None
     """The model service the settings name for distilling; None: nothing goes to one."""
     examiner: Examiner | None = None
@@ -419,6 +422,7 @@ class Phone(OwnerCalls):
             self._working,
             tz=self.settings.zone,
             now=self._clock.now(),
+            extractor=self._machine.extractor,
         )
 
     async def _merge(self) -> int:
@@ -552,6 +556,7 @@ class Phone(OwnerCalls):
                 leaves_phone="" if self._dense is None else self._dense.leaves_phone,
                 trouble="" if self._dense is None else self._dense.trouble,
             ),
+            extractor="" if self._machine.extractor is None else self._machine.extractor.notice,
             distiller=DistillerStatus(
                 name=self.settings.distiller,
                 leaves_phone=distilling.host if distilling is not None else "",

@@ -100,6 +100,8 @@ class Status(_Part):
     conditions: ConditionStatus
     memory: MemoryStatus
     embedder: EmbedderStatus
+    extractor: str = ""
+    """Where dialogue goes to be read, when a service reads it; empty: nowhere."""
     distiller: DistillerStatus
     models: dict[str, ModelStatus]
     budget: BudgetStatus

@@ -10,7 +10,3 @@ views.py       what people see of it (memory_views.py, words.py)
 chats.py       chat exports it can take in (whatsapp.py); episodes.py: recorded GUI episodes
 copies.py      plain copies of the memory
 """
-
-from device.interfaces.memory import Memory
-
-__all__ = ["Memory"]

@@ -16,6 +16,7 @@ from device.actors import SystemClock
 from device.conditions import ConditionSource, ScriptedConditions, detect
 from device.endpoint import Endpoint
 from device.interfaces.service import PhoneCalls, reach
+from device.language.extractors import Extractor
 from device.monitor import private_bytes, steady_heap
 from device.observer import Observer, Silent
 from device.phone import Machine, Phone
@@ -87,6 +88,7 @@ async def open_phone(
             observer=observer or Silent(),
             examiner=Examiner(),
             embedder=_embedder(settings),
+            extractor=_extractor(settings),
             distilling=_distilling(settings),
             private_bytes=private_bytes,
         )
@@ -106,6 +108,15 @@ def _embedder(settings: Settings) -> Embedder | None:
     from device.recall.embedders.choice import choose_embedder
 
     return choose_embedder(settings, os.environ)
+
+
+def _extractor(settings: Settings) -> Extractor | None:
+    """The service that reads dialogue, when the settings choose one."""
+    if settings.extractor == "builtin":
+        return None
+    from device.language.extractors.choice import choose_extractor
+
+    return choose_extractor(settings, os.environ)
 
 
 def _distilling(settings: Settings) -> Endpoint | None:

@@ -107,6 +107,7 @@ def status_table(status: Status) -> Table:
         ("window", _window(status)),
         ("memory", _memory(status)),
         ("embedder", _embedder(status)),
+        *((("extractor", Text(status.extractor, style="red")),) if status.extractor else ()),
         ("distiller", _distiller(status)),
         *((f"{name} model", _model(status, name)) for name in status.models),
         ("privacy", _budget(status)),

@@ -203,7 +203,9 @@ def _refused(sentence: str, time: TimeExpression) -> bool:
 
 
 def _base(sentence: str, subject: str, times: list[TimeExpression]) -> Draft:
-    place, people = find_place(sentence), find_people(sentence)
+    people = find_people(sentence)
+    # "Visit Aunt Ruth" names a person where a place could stand.
+    place = "" if (found := find_place(sentence)) in people else found
     action, thing = find_action(sentence, tuple(t.text for t in times), (place, *people))
     draft = Draft(
         DraftKind.EVENT,

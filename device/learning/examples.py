@@ -129,9 +129,7 @@ class ExampleStore:
             examples.clear()
         return len(gone)
 
-    def _add(
-        self, spec: ModelSpec, features: Array, label: Array, marks: frozenset[bytes]
-    ) -> None:
+    def _add(self, spec: ModelSpec, features: Array, label: Array, marks: frozenset[bytes]) -> None:
         if features.shape != (spec.layers[0],) or label.shape != (spec.layers[-1],):
             raise ExampleInvalid(f"an example of {spec.name} does not have the model's sizes")
         if not (np.isfinite(features).all() and np.isfinite(label).all()):

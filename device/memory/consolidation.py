@@ -48,20 +48,29 @@ class Consolidator:
     def __init__(self, existing: Iterable[Item]) -> None:
         self._desk = Desk(existing)
 
-    def consolidate(self, turns: Sequence[Turn], tz: tzinfo) -> list[Change]:
-        """Changes of one batch, in order; the next batch builds on them."""
-        for turn in turns:
-            self._take_in(turn, tz)
+    def consolidate(
+        self, turns: Sequence[Turn], tz: tzinfo, drafts: Sequence[list[Draft]] | None = None
+    ) -> list[Change]:
+        """Changes of one batch, in order; the next batch builds on them.
+
+        `drafts`: what each turn says, read by the built-in rules unless given.
+        """
+        for place, turn in enumerate(turns):
+            read = drafts[place] if drafts is not None else _read(turn, tz)
+            self._take_in(turn, read, tz)
         return self._desk.take_changes()
 
-    def _take_in(self, turn: Turn, tz: tzinfo) -> None:
-        drafts = extract(turn.text, turn.speaker, turn.at, tz, turn.kind)
+    def _take_in(self, turn: Turn, drafts: list[Draft], tz: tzinfo) -> None:
         amended = amend(turn, drafts, tz)
         if amended is not None and _Step(self._desk, turn, len(drafts), amended, tz).change():
             # The same words are no event of their own any more.
             drafts = [d for d in drafts if d.kind is not DraftKind.EVENT and d.kind not in CHANGES]
         for slot, draft in enumerate(drafts):
             _Step(self._desk, turn, slot, draft, tz).run()
+
+
+def _read(turn: Turn, tz: tzinfo) -> list[Draft]:
+    return extract(turn.text, turn.speaker, turn.at, tz, turn.kind)
 
 
 class _Step:
@@ -122,7 +131,10 @@ class _Step:
             if self._day(event.starts) != self._day(self._draft.starts) or not shorter:
                 continue
             alike = len(mine & theirs) >= SAME_EVENT_SHARE * shorter
-            if alike and event.subject == self._draft.subject:
+            people = event.people, self._draft.people
+            # A visit to Ann and a visit to Bob differ in one word and are two visits.
+            others = all(people) and set(people[0]).isdisjoint(people[1])
+            if alike and not others and event.subject == self._draft.subject:
                 return event
         return None
 

@@ -11,6 +11,7 @@ from datetime import tzinfo
 
 from device.actors import ActorRef, checkpoint
 from device.language import find_attributes
+from device.language.extractors import Extractor
 from device.memory.changes import Change
 from device.memory.consolidation import Consolidator
 from device.memory.forgetting import ForgettingPolicy, faded
@@ -47,8 +48,11 @@ async def consolidate_pending(
     batch: int = 64,
     tz: tzinfo,
     now: float | None = None,
+    extractor: Extractor | None = None,
 ) -> int:
     """Consolidate every turn not yet consolidated; how many there were.
+
+    `extractor` reads the turns; the built-in rules unless one is given.
 
     `batch` turns at a time, a checkpoint after each (a batch takes well under 1 s). With `now`
     (unix seconds) given, plans whose time has passed become expired first, and what is taken in
@@ -65,7 +69,8 @@ async def consolidate_pending(
     while turns := await raw.ask(TurnsAfter(through, batch)):
         fresh = [turn for turn in turns if turn.sequence not in covered]
         await _remember_values(working, fresh)
-        changes = consolidator.consolidate(fresh, tz)
+        drafts = None if extractor is None else await extractor.extract(fresh, tz)
+        changes = consolidator.consolidate(fresh, tz, drafts)
         if now is not None:
             changes = [_taken_in(change, now) for change in changes]
         try:

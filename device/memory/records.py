@@ -161,5 +161,5 @@ class Answer:
     conflicts: tuple[tuple[str, str], ...] = ()
     """Pairs of memory ids that contradict each other, the newer first."""
     changes: tuple[Hit, ...] = ()
-    """Change records of what the hits tell of (moved, cancelled, corrected …), newest first: context
-    beside the answer, never part of it."""
+    """Change records of what the hits tell of (moved, cancelled, corrected …), newest first:
+    context beside the answer, never part of it."""

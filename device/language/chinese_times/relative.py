@@ -137,6 +137,13 @@ def _week(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
     return Piece(0, 0, Kind.DAY, day_of, weekday=True)
 
 
+def _weekday_after(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+    """两周后的周六: that day of the week so many weeks on."""
+    monday = week_span(now, int(chinese_number(match["n"]))).start.date()
+    day_of = day_span(monday + timedelta(days=WEEKDAYS[match["day"]]), now)
+    return Piece(0, 0, Kind.DAY, day_of, weekday=True)
+
+
 def _ago_or_later(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     """三天前, 两年零三个月后, 再过五分钟."""
     sign, amounts = (-1 if "前" in (match["side"] or "") else 1), match["amounts"]
@@ -240,6 +247,7 @@ RULES = (
     rule("天日儿", rf"({any_of(word for word in _DAYS if len(word) > 1)})(?!头条)", _day),
     rule("早晚夜晨朝", r"([昨今明当前后寻琴听次翌])(?=早|晚|夜|晨|朝)(?![晚]上?辈)", _day),
     rule("周星礼", r"(?P<prefix>(?:[上下]{1,3}一?|这一?|本|今|该|当)个?)?(?:周|星期|礼拜)(?:(?P<day>[一二三四五六日天末1-7])(?![\d岁次个小]|(?<=\d)天))?(?![年期刊几边围转日岁])", _week),
+    rule("后", rf"(?P<n>{NUMBER})个?(?:周|星期|礼拜)(?:之后|以后|后)的?(?:周|星期|礼拜)(?P<day>[一二三四五六日天])", _weekday_after),
     rule("前后", rf"(?<![第最\d.这那上下]){DURATION}(?P<side>之?前|以前|之?后|以后|过后)(?![天年面台排途续果])", _ago_or_later),
     rule("过", rf"(?:再过|(?<![度经超通路])过)(?P<side>){DURATION}(?![前内])", _ago_or_later),
     rule("最近过前上后下未接今往之随", rf"(?P<side>最近|过去|(?<![附接靠])近|(?:^|(?<=[，。、：；！？ 在的我你他她们和跟与]))[前后上下]|之前|未来|接下来|今后|往后|之后|随后)的?这?(?P<amounts>{AMOUNT}|[几数]个?(?:{_UNIT}))(?![前内半])", _window),

@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import UTC, datetime, timedelta, timezone
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from importlib import resources
 from pathlib import Path
 
 from device.actors import checkpoint
+from device.language.events import Draft
+from device.language.extractors import BuiltinExtractor, Said
 from device.memory import (
     Consolidated,
     ForgetItems,
@@ -141,3 +145,19 @@ async def test_real_dialogue_of_both_languages(shared_data: Path) -> None:
         assert all(texts[t].speaker == "user" for item in items for t in item.turns)
         assert {ItemKind.EVENT, ItemKind.PREFERENCE, ItemKind.ENTITY} <= {i.kind for i in items}
         await store.system.stop()
+
+
+class Shouting(BuiltinExtractor):
+    """An extractor of its own mind, to see that it is asked."""
+
+    async def extract(self, turns: Sequence[Said], tz: tzinfo) -> list[list[Draft]]:
+        read = await super().extract(turns, tz)
+        return [[replace(draft, text=draft.text.upper()) for draft in drafts] for drafts in read]
+
+
+async def test_the_extractor_that_was_chosen_reads_the_turns(store: Store) -> None:
+    raw, structured, working = await store.open()
+    await raw.ask(RecordMany([TurnDraft(1.78e9, "user", "I love spicy hotpot")]))
+    await consolidate_pending(raw, structured, working, tz=UTC, extractor=Shouting())
+    (item,) = await structured.ask(ListItems())
+    assert item.text == "I LOVE SPICY HOTPOT"
