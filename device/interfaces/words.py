@@ -52,6 +52,10 @@ _WORDS: dict[str, tuple[str, str]] = {
         "将永久抹去这台手机记住的一切：全部原话、记忆、归档、学习样例、使用计数和尚未发出的报告。"
         "隐私账本保留：其中没有内容。",
     ),
+    "parted": (
+        "{kept} and {parted} are two memories again.",
+        "{kept} 与 {parted} 又是两条记忆了。",
+    ),
     "sure": ("Erase it?", "确定抹去？"),
     "kept": ("Nothing was erased.", "什么也没有抹去。"),
     "nothing matches": ("Nothing holds these words.", "没有内容含有这些词。"),

@@ -143,7 +143,7 @@ def skills(home: Home, as_json: AsJson = False) -> None:
 
 @app.command(
     name="add-skill",
-    epilog='The file is TOML:  name = "search"  ·  apps = ["com.shop"]  ·  '
+    epilog='Example file (TOML):  name = "search"  ·  apps = ["com.shop"]  ·  '
     'steps = ["tap the search icon", "type the words"]  ·  pages and tasks are optional',
 )
 def add_skill(home: Home, file: Path, as_json: AsJson = False) -> None:

@@ -95,6 +95,26 @@ def unarchive(
     with_phone(home, work)
 
 
+@app.command(
+    name="undo-merge",
+    epilog="Example:  reverie-device undo-merge mem:768   (see `list --kind change`)",
+)
+def undo_merge(
+    home: Home,
+    named: Annotated[
+        str, typer.Argument(metavar="ID", help="The merge's change record, or either memory.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Part two memories that a dream made one; they stay apart."""
+
+    async def work(phone: PhoneCalls) -> None:
+        kept, parted = await phone.undo_merge(named)
+        show({"kept": kept, "parted": parted}, say("parted", kept=kept, parted=parted), as_json)
+
+    with_phone(home, work)
+
+
 def _show_plan(plan: ForgetPlan, phone: PhoneCalls, *, quiet: bool) -> None:
     if quiet:
         return

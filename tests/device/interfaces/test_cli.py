@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +14,17 @@ from typer.testing import CliRunner
 
 from device.interfaces.cli import app
 from device.interfaces.commands.erase import ForgetUnclear
+from device.interfaces.service import serving
+from device.memory import Apply, Change, ChangeKind
+from device.settings import save_settings
+from tests.device.conftest import OpenPhone
+from tests.device.memory.test_merging import item
 
 COMMANDS = typer.main.get_command(app)
 OWNERS = (
     "list", "show", "why", "forget", "unarchive", "export", "restore", "prefer", "init", "record",
-    "import", "recall", "feedback", "status", "dream", "sync", "run",
+    "import", "recall", "feedback", "status", "dream", "sync", "run", "undo-merge", "rotate-keys",
+    "probe", "mcp", "web", "context", "skills", "skill", "add-skill", "import-episodes",
 )  # fmt: skip
 
 
@@ -43,3 +52,16 @@ def test_forget_wants_to_know_what(arguments: list[str], tmp_path: Path) -> None
     done = CliRunner().invoke(app, [*arguments, "--home", str(tmp_path)])
     assert isinstance(done.exception, ForgetUnclear)
     assert "one of them" in str(done.exception)
+
+
+async def test_a_merge_is_undone_on_the_command_line(open_phone: OpenPhone, tmp_path: Path) -> None:
+    phone = await open_phone(archive_below=0.0, delete_below=0.0)
+    tellings = [item(1), replace(item(2), text=item(1).text)]
+    await phone._structured.ask(Apply([Change(ChangeKind.CREATE, one) for one in tellings]))
+    assert (await phone.dream()).merged == 1
+    save_settings(tmp_path, phone.settings)
+    async with serving(phone, tmp_path):
+        arguments = ["undo-merge", tellings[0].id, "--json", "--home", str(tmp_path)]
+        done = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+    assert json.loads(done.stdout) == {"kept": tellings[1].id, "parted": tellings[0].id}
+    assert {one.id: one for one in await phone.items()}[tellings[0].id] == tellings[0]
