@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example as case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -98,8 +99,9 @@ def test_garbage_is_no_report(data: bytes) -> None:
 
 
 @settings(max_examples=300)
+@case(place=33, change=1, cut=1)
 @given(st.integers(0, 10**6), st.integers(1, 255), st.integers(-3, 3))
-def test_a_mutated_report_decodes_to_the_same_size_or_is_refused(
+def test_whatever_decodes_is_the_one_encoding_of_what_it_says(
     place: int, change: int, cut: int
 ) -> None:
     data = bytearray(encode_report(example()))
@@ -109,8 +111,8 @@ def test_a_mutated_report_decodes_to_the_same_size_or_is_refused(
         decoded = decode_report(bytes(data))
     except ReportInvalid:
         return
-    assert cut == 0
-    assert len(encode_report(decoded)) == len(data)
+    # A changed length field may agree with a changed length: then that is another whole report.
+    assert encode_report(decoded) == bytes(data)
 
 
 def test_dimensions_are_bounded() -> None:
