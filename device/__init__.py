@@ -1,6 +1,7 @@
 """One phone: its encrypted memory, its agent's recall, its dreams and its sync.
 
-phone.py       composition root; settings.py, status.py, observer.py beside it
+phone.py       composition root; machine.py: what it is given from outside
+settings.py    every tunable; status.py, observer.py, monitor.py, logs.py beside it
 actors/        mailboxes, supervision, clock, the window
 conditions/    idle, charging, unmetered: Linux, Termux, a script
 vault/         keys and the sealed log under every store

@@ -12,13 +12,11 @@ from __future__ import annotations
 import asyncio
 import math
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-import numpy as np
-
-from device.actors import ActorSystem, Clock
+from device.actors import ActorSystem
 from device.actors.window import Window
 from device.agent import (
     AgentMemory,
@@ -27,11 +25,9 @@ from device.agent import (
     ModelDistiller,
     ServiceDistiller,
 )
-from device.conditions import ConditionSource
-from device.endpoint import Endpoint
-from device.language.extractors import Extractor
 from device.learning import ExampleStore, layer_label
 from device.logs import get_logger
+from device.machine import Machine
 from device.memory import (
     Note,
     RawMemory,
@@ -39,11 +35,9 @@ from device.memory import (
     RecordMany,
     Restore,
     StructuredMemory,
-    StructuredStats,
     Touch,
     TurnsAfter,
     WorkingMemory,
-    WorkingStats,
 )
 from device.memory.deduplication import merge_duplicates, undo_merge
 from device.memory.dreaming import anything_pending, consolidate_pending, let_fade
@@ -55,28 +49,18 @@ from device.observer import (
     Answered,
     DreamEnded,
     DreamStarted,
-    Observer,
-    Silent,
     WindowClosed,
     WindowOpened,
 )
 from device.owner.calls import OwnerCalls
+from device.owner.glance import StatusCalls
 from device.owner.records import Layers
 from device.recall import Recaller, Router, Score, judge_with, probe
 from device.recall.dense import DenseIndex
-from device.recall.embedders import BUILTIN, Embedder
+from device.recall.embedders import BUILTIN
 from device.recall.shards import IndexShards
 from device.settings import Settings
-from device.status import (
-    BudgetStatus,
-    ConditionStatus,
-    DistillerStatus,
-    EmbedderStatus,
-    MemoryStatus,
-    ModelStatus,
-    Status,
-)
-from device.sync.adoption import Examiner, Models, Outcome, Shelf
+from device.sync.adoption import Models, Outcome, Shelf
 from device.sync.backoff import Backoff
 from device.sync.channel import ChannelClosed, CloudUnreachable, Connect
 from device.sync.client import SyncClient, SyncFailed, SyncReport
@@ -84,8 +68,8 @@ from device.sync.contributions import Contributions
 from device.sync.identity import Identity
 from device.sync.outbox import Outbox
 from device.sync.usage import Usage
-from device.vault import KeyProtector, Keyring, SealedLog, Storage, VaultError
-from privacy import BUDGETS, BitSource, Ledger
+from device.vault import Keyring, SealedLog, VaultError
+from privacy import BUDGETS, Ledger
 from protocol.models import SPECS, Weights, dedup_features, router_features
 from protocol.models.features import forget_texts
 from protocol.params import Parameters, encode_full
@@ -123,34 +107,6 @@ SYNC_TROUBLE = (CloudUnreachable, ChannelClosed, SyncFailed)
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """What a phone is given: time, randomness, storage, keys, senses and a way out."""
-
-    clock: Clock
-    bits: BitSource
-    """Random bytes for keys, nonces and privacy noise: `os.urandom` on a real phone."""
-    storage: Storage
-    protector: KeyProtector
-    conditions: ConditionSource
-    rng: np.random.Generator
-    """For local training and reconnect jitter, never for privacy."""
-    connect: Connect | None = None
-    """Opens a channel to the cloud; None: the phone works alone."""
-    observer: Observer = field(default_factory=Silent)
-    embedder: Embedder | None = None
-    """Makes vectors beside the built-in ones; None: those are enough."""
-    private_bytes: Callable[[], int | None] = lambda: None
-    """Reads the private memory of the process; None: it holds more than this phone, or the system
-    does not tell, and the limit is not watched."""
-    extractor: Extractor | None = None
-    """Reads dialogue with a model service; None: the built-in rules, and nothing leaves."""
-    distilling: Endpoint | None = None
-    """The model service the settings name for distilling; None: nothing goes to one."""
-    examiner: Examiner | None = None
-    """Plays the memory probes before a release is adopted; None: only its score decides."""
-
-
-@dataclass(frozen=True, slots=True)
 class DreamReport:
     """What one dream did."""
 
@@ -164,7 +120,7 @@ class DreamReport:
     """Memories that became one with a later telling of the same; `Phone.undo_merge` parts them."""
 
 
-class Phone(OwnerCalls):
+class Phone(OwnerCalls, StatusCalls):
     """Open with `Phone.open`, end with `close`; one process at a time owns the storage."""
 
     def __init__(self, machine: Machine, settings: Settings, logs: dict[str, SealedLog]) -> None:
@@ -515,70 +471,3 @@ class Phone(OwnerCalls):
             for model, parameters in held.items()
             if parameters is not None
         }
-
-    async def status(self) -> Status:
-        """What the owner sees at a glance."""
-        raw = await self._raw.ask(RawStats())
-        structured = await self._structured.ask(StructuredStats())
-        working = await self._working.ask(WorkingStats())
-        conditions = await self._machine.conditions.read()
-        spent = self.ledger.spent()
-        use = self._monitor.use()
-        budget, distilling = self.ledger.budget, self._machine.distilling
-        return Status(
-            device_id=self.identity.device_id,
-            cloud_url=self.settings.cloud_url,
-            protector=self._machine.protector.name,
-            protector_secure=self._machine.protector.secure,
-            conditions=ConditionStatus(
-                idle=conditions.idle,
-                charging=conditions.charging,
-                unmetered=conditions.unmetered,
-                battery=conditions.battery,
-                window_open=self.window.allows(conditions),
-            ),
-            memory=MemoryStatus(
-                turns=raw.turns,
-                items=structured.items,
-                archived=structured.archived,
-                consolidated=structured.through + 1,
-                working=working.turns,
-                private_mb=None if use.used is None else use.used / MB,
-                limit_mb=use.limit / MB,
-                cleanings=use.cleanings,
-                bytes_stored=sum(
-                    self._machine.storage.size(name) for name in self._machine.storage.names()
-                ),
-            ),
-            models={model: self._model_status(model) for model in SPECS},
-            embedder=EmbedderStatus(
-                name=BUILTIN if self._machine.embedder is None else self._machine.embedder.name,
-                leaves_phone="" if self._dense is None else self._dense.leaves_phone,
-                trouble="" if self._dense is None else self._dense.trouble,
-            ),
-            extractor="" if self._machine.extractor is None else self._machine.extractor.notice,
-            distiller=DistillerStatus(
-                name=self.settings.distiller,
-                leaves_phone=distilling.host if distilling is not None else "",
-            ),
-            budget=BudgetStatus(
-                name=budget.name,
-                private=budget.private,
-                epsilon_spent=spent.epsilon,
-                epsilon_cap=budget.yearly_epsilon,
-                delta=spent.delta,
-                reports=spent.charges,
-            ),
-            outbox=len(self.outbox.waiting()),
-            unknown=await self.unknown(),
-        )
-
-    def _model_status(self, model: str) -> ModelStatus:
-        outcome = self.shelf.last_outcome(model)
-        if outcome is None:
-            return ModelStatus(version=0, last_outcome="no release tried yet")
-        said = "adopted" if outcome.adopted else f"kept the old one: {outcome.reason}"
-        return ModelStatus(
-            version=self.shelf.version(model),
-            last_outcome=f"version {outcome.version} {said} (probes {outcome.score:.0%})",
-        )

@@ -5,6 +5,7 @@ matching.py   everything that holds certain words
 erasing.py    what a forgetting would take, and the forgetting in every layer
 keeping.py    plain copies out of the memory, and back into it
 exploring.py  what a new phone would still like to know
+glance.py     the phone at one glance
 spending.py   what privacy has cost, charge by charge
 """
 
