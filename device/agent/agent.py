@@ -103,12 +103,8 @@ class AgentMemory:
                 fact, created = known[identifier]
                 batch.update(fact_item(identifier, replace(fact, used=batch.now), created))
             self._truncations = self._truncations + 1 if block.left_out else 0
-        return block
-
-    @property
-    def clean_up_due(self) -> bool:
-        """Whether several blocks in a row left something out: the memory wants weeding."""
-        return self._truncations >= self._policy.truncations_until_cleanup
+        due = self._truncations >= self._policy.truncations_until_cleanup
+        return replace(block, clean_up=due)
 
     async def facts_for(self, apps: Sequence[str]) -> list[KnownFact]:
         """What is known of these apps and of the phone itself, surest first."""
@@ -216,6 +212,8 @@ class AgentMemory:
         Raises:
             SkillRefused: too few or many steps, no trigger, or it pays, transfers or deletes.
         """
+        if skill.distilled and not self._policy.skills_distilled:
+            raise SkillRefused("skills are written by people here; see skills_distilled")
         if why := skill_refusal(skill, self._policy):
             raise SkillRefused(why)
         async with self._book.batch() as batch:
@@ -230,6 +228,14 @@ class AgentMemory:
             everything = {i: one for i, (one, _) in held.items()}
             batch.forget(skill_rules.weeded(everything, batch.now, self._policy))
         return KnownSkill(identifier, skill)
+
+    async def propose_skill(self, run: Run) -> Skill | None:
+        """What a successful run could be as a skill, where the policy allows such skills at all.
+
+        Nothing is kept: whoever can carry it out again is to verify it first, and then to
+        `add_skill` (001: distilled skills do not help until an execution verifies them).
+        """
+        return skill_rules.proposed(run, self._policy) if self._policy.skills_distilled else None
 
     async def set_skill(self, named: str, enabled: bool) -> KnownSkill:
         """Switch a skill on or off. Raises `UnknownSkill`."""

@@ -34,6 +34,8 @@ class Injection:
     left_out: int
     """Facts and skills that would have fitted the task but not the budget."""
     tokens: int
+    clean_up: bool = False
+    """Several blocks in a row left something out: the memory wants weeding (`maintain`)."""
 
     @property
     def characters(self) -> int:

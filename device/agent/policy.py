@@ -82,7 +82,8 @@ class AgentPolicy(BaseModel):
     weight_task: float = Field(default=0.2, ge=0.0)
     skill_unused_days: float = Field(default=30.0, gt=0.0)
     skills_distilled: bool = False
-    """Skills from runs: off, for people write them better (001); needs an execution verifier."""
+    """Skills from runs may be kept: off, for people write them better (001). Whoever proposes one
+    has to carry it out once more before it is added."""
 
     # Session patterns
     pattern_days: float = Field(default=30.0, gt=0.0)

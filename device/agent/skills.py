@@ -6,11 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from device.agent.checks import skill_refusal
+from device.agent.distillation.observed import control_of
 from device.agent.policy import AgentPolicy
-from device.agent.records import Skill, Trigger
+from device.agent.records import Outcome, Result, Run, Skill, Trigger
 from device.language import content_tokens
 
-__all__ = ["SkillIndex", "alike", "merged", "pairs_to_merge", "used", "weeded"]
+__all__ = ["SkillIndex", "alike", "merged", "pairs_to_merge", "proposed", "used", "weeded"]
 
 DAY_SECONDS = 86_400.0
 
@@ -95,6 +97,18 @@ def alike(a: Skill, b: Skill) -> float:
             pair = best[i][j] + _step_share(mine, other)
             best[i + 1][j + 1] = max(pair, best[i][j + 1], best[i + 1][j])
     return 2.0 * best[rows][columns] / (rows + columns)
+
+
+def proposed(run: Run, policy: AgentPolicy) -> Skill | None:
+    """A successful run as a skill: the controls it used, in order; None when that makes none."""
+    controls = [control_of(step) for step in run.steps if step.result is not Result.FAILED]
+    steps = tuple(dict.fromkeys(name for name in controls if name))
+    if run.outcome is not Outcome.SUCCESS or not run.intents or not steps:
+        return None
+    trigger = Trigger(apps=(run.app,) if run.app else (), tasks=run.intents)
+    name = f"{run.intents[0]}: {steps[-1]}"
+    skill = Skill(name, trigger, steps, average_steps=float(len(run.steps)), distilled=True)
+    return None if skill_refusal(skill, policy) else skill
 
 
 def merged(a: Skill, b: Skill) -> Skill:

@@ -86,6 +86,8 @@ class Block(BaseModel):
     skills: list[str]
     left_out: int
     tokens: int
+    clean_up: bool
+    """Blocks keep leaving things out: skills or facts want weeding."""
     exploring: list[str]
     """While the phone is new: what is worth asking the user."""
 
@@ -199,6 +201,7 @@ class _Tools:
             skills=list(block.skills),
             left_out=block.left_out,
             tokens=block.tokens,
+            clean_up=block.clean_up,
             exploring=list(await self._phone.unknown()),
         )
 

@@ -37,6 +37,7 @@ AGENT_CALLS: dict[str, tuple[Wire, Wire]] = {
     f"{PREFIX}report": (Wire(tuple[list[str], list[str], int]), Wire(Writing)),
     f"{PREFIX}correct": (Wire(tuple[str, str]), Wire(int)),
     f"{PREFIX}add_skill": (Wire(tuple[Skill]), Wire(KnownSkill)),
+    f"{PREFIX}propose_skill": (Wire(tuple[Run]), Wire(Skill | None)),
     f"{PREFIX}set_skill": (Wire(tuple[str, bool]), Wire(KnownSkill)),
     f"{PREFIX}maintain": (Wire(tuple[()]), Wire(int)),
 }
@@ -107,6 +108,10 @@ class RemoteAgent:
     async def add_skill(self, skill: Skill) -> KnownSkill:
         """As `AgentMemory.add_skill`."""
         return await self._call("add_skill", skill)  # type: ignore[no-any-return]
+
+    async def propose_skill(self, run: Run) -> Skill | None:
+        """As `AgentMemory.propose_skill`."""
+        return await self._call("propose_skill", run)  # type: ignore[no-any-return]
 
     async def set_skill(self, named: str, enabled: bool) -> KnownSkill:
         """As `AgentMemory.set_skill`."""

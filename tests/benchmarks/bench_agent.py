@@ -33,6 +33,8 @@ from tests.benchmarks.row import Row
 GUI = Path("../shared/data/gui")
 FILES = {"AndroidControl": "android_control_0.jsonl", "AutoDroid tasks": "ex_mem.json"}
 UNTIL = 1_770_000_000.0
+SHOWN = 6
+"""Goal kinds and apps with most steps."""
 DEFAULT = AgentPolicy()
 ROOMY = AgentPolicy(facts_in_all=4_000)
 """167 apps in one set are no one's phone: the limit of 40 facts in all is lifted here."""
@@ -61,6 +63,7 @@ class Tally:
     everything: int = 0
     tokens: int = 0
     by_intent: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
+    by_app: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
 
 
 async def measured(runs: Sequence[Run], policy: AgentPolicy) -> Tally:
@@ -95,8 +98,8 @@ async def measured(runs: Sequence[Run], policy: AgentPolicy) -> Tally:
             hit = any(target <= line for line in told)
             tally.named += hit
             tally.everything += any(target <= line for line in everything)
-            for intent in intents_of(run.goal):
-                counts = tally.by_intent[intent]
+            kinds = [tally.by_intent[intent] for intent in intents_of(run.goal)]
+            for counts in (*kinds, tally.by_app[run.app]):
                 counts[0] += 1
                 counts[1] += hit
     await actors.stop()
@@ -149,9 +152,7 @@ def _rows(name: str, runs: Sequence[Run]) -> Iterator[Row]:
             float(everything),
             target=float(policy.block_tokens),
         )
-    for intent, (steps, named) in sorted(tally.by_intent.items(), key=lambda e: -e[1][0])[:5]:
-        yield Row(
-            f"agent: next target named, {name}, goals of {intent}",
-            100 * named / steps,
-            "% of steps",
-        )
+    for what, table in (("goals of", tally.by_intent), ("app", tally.by_app)):
+        for key, (steps, named) in sorted(table.items(), key=lambda entry: -entry[1][0])[:SHOWN]:
+            told = f"agent: next target named, {name}, {what} {key} ({steps} steps)"
+            yield Row(told, 100 * named / steps, "% of steps")

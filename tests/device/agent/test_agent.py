@@ -16,6 +16,7 @@ from device.agent.keeping import learnt_only_from
 from device.agent.permission import Ask
 from device.agent.policy import AgentPolicy
 from device.agent.records import Confirmation, Outcome, Run, Step
+from device.agent.trajectories import prepared
 from device.memory import ForgetItems, ListArchived, ListItems, StructuredMemory
 from device.memory.records import ItemKind
 from device.vault import MemoryStorage
@@ -230,12 +231,10 @@ async def test_repeated_truncation_asks_for_a_clean_up(world: World) -> None:
     world.policy = AgentPolicy(block_characters=60)
     await world.reopen()
     await world.agent.record_run(world.run(SEARCH, FILTER))
-    due = []
-    for _ in range(3):
-        await world.agent.inject(["shop"])
-        due.append(world.agent.clean_up_due)
+    due = [(await world.agent.inject(["shop"])).clean_up for _ in range(3)]
     await world.agent.maintain()
-    assert [*due, world.agent.clean_up_due] == [False, False, True, False]
+    due.append((await world.agent.inject(["shop"])).clean_up)
+    assert due == [False, False, True, False]
 
 
 async def test_skills_are_found_by_trigger_loaded_by_name_and_switched_off(world: World) -> None:
@@ -323,3 +322,20 @@ async def test_the_owner_forgets_a_fact_as_any_other_memory(world: World) -> Non
     assert await world.agent.facts_for(["shop"]) == []
     await world.reopen()
     assert await world.agent.facts_for(["shop"]) == []
+
+
+async def test_skills_are_written_by_people_unless_the_owner_says_otherwise(world: World) -> None:
+    done = prepared(world.run(SEARCH, FILTER))
+    assert await world.agent.propose_skill(done) is None
+    with pytest.raises(SkillRefused, match="written by people"):
+        await world.agent.add_skill(skill(distilled=True))
+    world.policy = AgentPolicy(skills_distilled=True)
+    await world.reopen()
+    offered = await world.agent.propose_skill(done)
+    assert offered is not None
+    assert offered.steps == ("search icon", "filter button")
+    assert await world.agent.skills() == [], "an offer is kept by nobody until it is verified"
+    kept = await world.agent.add_skill(offered)
+    assert kept.skill.distilled
+    paid = world.run(SEARCH, "tap the pay button", goal="pay the bill")
+    assert await world.agent.propose_skill(replace(paid, intents=("payment",))) is None
