@@ -7,7 +7,8 @@ positions, not names, so that a record stays small; a run's steps are deflated a
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, is_dataclass, replace
 from typing import Any
 
 import msgpack
@@ -30,15 +31,20 @@ from device.memory.records import Item, ItemKind
 __all__ = [
     "fact_item",
     "fact_of",
+    "is_readable",
     "learnt_only_from",
     "pattern_item",
     "pattern_of",
+    "renamed",
     "run_item",
     "run_of",
     "skill_item",
     "skill_of",
     "words_kept",
 ]
+
+MOST_RUN_BYTES = 8 << 20
+"""A run inflates to this at most: a copy of a memory may come from anywhere."""
 
 
 def fact_item(identifier: str, fact: Fact, created: float) -> Item:
@@ -94,6 +100,45 @@ def words_kept(item: Item) -> list[str]:
     pages = [step.page for step in steps]
     shown = [word for page in pages for word in (page.title, *page.visible, *page.clickable)]
     return [*(step.target for step in steps), *dict.fromkeys(shown)]
+
+
+def renamed(item: Item, ids: Mapping[str, str]) -> bytes:
+    """The item's ``detail`` with the runs and facts it names called what they are called in `ids`;
+    what is not there is left out."""
+    if item.kind is ItemKind.FACT:
+        fact = fact_of(item)
+        named = replace(fact, sources=_all_in(ids, fact.sources), rivals=_all_in(ids, fact.rivals))
+        return fact_item(item.id, named, item.created).detail
+    if item.kind is ItemKind.SKILL:
+        skill = skill_of(item)
+        named_skill = replace(skill, sources=_all_in(ids, skill.sources))
+        return skill_item(item.id, named_skill, item.created).detail
+    return item.detail
+
+
+def is_readable(item: Item) -> bool:
+    """Whether the ``detail`` of an agent's item is one: a copy may hold anything."""
+    from pydantic import TypeAdapter
+
+    reader, kind = _READERS[item.kind]
+    try:
+        read = reader(item)
+        checked: object = TypeAdapter(kind).validate_python(_plain(read))
+    except (ValueError, TypeError, KeyError, AttributeError, zlib.error, msgpack.UnpackException):
+        return False
+    return checked == read
+
+
+def _plain(read: Any) -> Any:
+    return (
+        tuple(map(_plain, read))
+        if isinstance(read, tuple)
+        else (asdict(read) if is_dataclass(read) and not isinstance(read, type) else read)
+    )
+
+
+def _all_in(ids: Mapping[str, str], named: Iterable[str]) -> tuple[str, ...]:
+    return tuple(ids[one] for one in named if one in ids)
 
 
 def learnt_only_from(runs: Collection[str], items: Iterable[Item]) -> list[Item]:
@@ -203,7 +248,8 @@ def run_item(identifier: str, run: Run, *, written: float = 0.0, distilled: floa
 
 def run_of(item: Item) -> tuple[Run, float, float]:
     """Inverse of `run_item`: (run, written, distilled)."""
-    intents, steps, written, distilled = _unpack(zlib.decompress(item.detail))
+    packed = zlib.decompressobj().decompress(item.detail, MOST_RUN_BYTES)
+    intents, steps, written, distilled = _unpack(packed)
     run = Run(
         task=item.object,
         goal=item.text,
@@ -242,3 +288,11 @@ def _pack(*fields: object) -> bytes:
 def _unpack(detail: bytes) -> list[Any]:
     fields: list[Any] = msgpack.unpackb(detail)
     return fields
+
+
+_READERS: Mapping[ItemKind, tuple[Callable[[Item], object], Any]] = {
+    ItemKind.FACT: (fact_of, Fact),
+    ItemKind.SKILL: (skill_of, Skill),
+    ItemKind.PATTERN: (pattern_of, Pattern),
+    ItemKind.RUN: (run_of, tuple[Run, float, float]),
+}

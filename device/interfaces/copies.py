@@ -20,10 +20,11 @@ from typing import Annotated, Any, Literal, TextIO
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, ValidationError
 
 from device.actors import DomainError
+from device.agent.keeping import is_readable
 from device.interfaces.chats import MAX_TEXT_CHARACTERS, MAX_TIME, MIN_TIME
 from device.interfaces.service import PhoneCalls
 from device.memory import Value
-from device.memory.records import EventState, Item, ItemKind, Turn, TurnDraft
+from device.memory.records import AGENT_KINDS, EventState, Item, ItemKind, Turn, TurnDraft
 from device.owner import Copied
 
 __all__ = ["CopyUnreadable", "CopyUnwritable", "MemoryCopy", "Restored", "bring_back", "read_copy",
@@ -254,8 +255,9 @@ def _draft(turn: CopiedTurn) -> TurnDraft:
 
 
 def _item(copied: CopiedItem) -> Item:
-    fields = copied.model_dump(exclude={"archived"})
-    return Item(**fields | {"turns": tuple(copied.turns), "people": tuple(copied.people)})
+    fields = copied.model_dump(exclude={"archived", "detail"})
+    lists = {"turns": tuple(copied.turns), "people": tuple(copied.people)}
+    return Item(**fields | lists, detail=copied.detail)
 
 
 def _check_names(copy: MemoryCopy, path: Path) -> None:
@@ -270,6 +272,8 @@ def _check_names(copy: MemoryCopy, path: Path) -> None:
                 f"{path}: {item.id} names memories that are not in the file; "
                 "nothing was brought back"
             )
+        if item.kind in AGENT_KINDS and not is_readable(_item(item)):
+            raise CopyUnreadable(f"{path}: {item.id} is damaged; nothing was brought back")
 
 
 def _no_number(name: str) -> float:

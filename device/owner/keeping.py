@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import count
 
+from device.agent.keeping import renamed
 from device.memory import (
     Apply,
     Archive,
@@ -159,6 +160,7 @@ class _Names:
         self, held: Sequence[Item], forgotten: Collection[str], turns: Mapping[str, str]
     ) -> None:
         self._held = {item.id for item in held}
+        self._told = {item.id: (item.kind, item.text) for item in held}
         self._known = {_fingerprint(item): item.id for item in held}
         self._used = {*self._held, *forgotten}
         self._turns = turns
@@ -177,9 +179,10 @@ class _Names:
         return False
 
     def _own(self, item: Item) -> str:
-        """The id that consolidating its making turn gives it here; empty without that turn."""
+        """The id that consolidating its making turn gives it here; empty without that turn. What
+        has no turn is its own only where it already lies."""
         if not item.turns:
-            return ""
+            return item.id if self._told.get(item.id) == (item.kind, item.text) else ""
         number = item_number(item.id) or 0
         maker = turn_sequence(self._turns.get(turn_id(number // SLOTS), ""))
         return "" if maker is None else item_id(maker * SLOTS + number % SLOTS)
@@ -187,8 +190,8 @@ class _Names:
     def _free(self, item: Item) -> str:
         """A free id: of its newest turn that came along, or of no turn as it had none."""
         if not item.turns:
-            ids = chain([item.id], map(item_id, count(TURNLESS)))
-            return next(i for i in ids if i not in self._used)
+            # Never its own: an agent here may be about to give that to something it learns.
+            return next(i for i in map(item_id, count(TURNLESS)) if i not in self._used)
         here = [self._turns[turn] for turn in item.turns if turn in self._turns]
         newest = turn_sequence(here[-1]) or 0
         numbers = (turn * SLOTS + slot for turn in count(newest) for slot in FREE_SLOTS)
@@ -204,4 +207,5 @@ def _moved(item: Item, ids: Mapping[str, str], turns: Mapping[str, str], now: fl
         replaced_by=ids.get(item.replaced_by, ""),
         subject=ids.get(item.subject, item.subject),
         last_access=max(item.last_access, now),
+        detail=renamed(item, ids),
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgpack
 import pytest
 
+from device.agent import Outcome, Run, Step
 from device.interfaces import copies
 from device.interfaces.copies import (
     CopyUnreadable,
@@ -22,6 +25,7 @@ from device.interfaces.service import reach, serving
 from device.memory import Archive
 from device.memory.records import Item
 from device.phone import Phone
+from tests.device.agent.parts import skill
 from tests.device.conftest import OpenPhone
 
 NOW = 1_780_000_000.0
@@ -233,3 +237,46 @@ def test_a_file_too_large_is_refused_unread(
         read_copy(path)
     with pytest.raises(CopyUnreadable, match="cannot be read"):
         read_copy(tmp_path / "missing.json")
+
+
+def searched(at: float) -> Run:
+    target = "click on the search icon at the bottom of the screen"
+    return Run("t", "find a lamp", "shop", (Step(at, "click", target),), Outcome.SUCCESS, at)
+
+
+async def test_what_an_agent_learnt_comes_along_and_is_not_doubled(
+    open_phone: OpenPhone, tmp_path: Path
+) -> None:
+    phone = await open_phone()
+    await phone.agent.record_run(searched(phone._clock.now()))
+    await phone.agent.add_skill(skill("search"))
+    path = tmp_path / "memory.json"
+    await write_copy(phone, path, now=NOW)
+
+    other = await open_phone()
+    for _ in range(2):
+        await bring_back(other, read_copy(path))
+        told = [known.fact.content for known in await other.agent.facts_for(["shop"])]
+        assert told == ["The search icon is at the bottom of the screen."]
+        assert [known.skill.name for known in await other.agent.skills()] == ["search"]
+        assert len(await other.agent.habits("find a lamp")) == 1
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [b"", b"garbage", msgpack.packb([1]), msgpack.packb(["x", [], 0, 0, False, []])],
+    ids=["empty", "garbage", "short", "a word for a time"],
+)
+async def test_a_spoilt_fact_is_refused_before_anything_comes_in(
+    open_phone: OpenPhone, tmp_path: Path, detail: bytes
+) -> None:
+    phone = await open_phone()
+    await phone.agent.record_run(searched(phone._clock.now()))
+    path = tmp_path / "memory.json"
+    await write_copy(phone, path, now=NOW)
+    copy = json.loads(path.read_text("utf-8"))
+    fact = next(one for one in copy["items"] if one["kind"] == "fact")
+    fact["detail"] = base64.b64encode(detail).decode()
+    path.write_text(json.dumps(copy), "utf-8")
+    with pytest.raises(CopyUnreadable, match="damaged"):
+        read_copy(path)
