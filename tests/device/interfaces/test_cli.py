@@ -65,3 +65,17 @@ async def test_a_merge_is_undone_on_the_command_line(open_phone: OpenPhone, tmp_
         done = await asyncio.to_thread(CliRunner().invoke, app, arguments)
     assert json.loads(done.stdout) == {"kept": tellings[1].id, "parted": tellings[0].id}
     assert {one.id: one for one in await phone.items()}[tellings[0].id] == tellings[0]
+
+
+def test_init_asks_a_few_questions_and_an_empty_answer_skips_one(tmp_path: Path) -> None:
+    answers = ["Lin", "Hangzhou", "", "hiking", "", "", ""]
+    typed = "".join(f"{answer}\n" for answer in answers)
+    home = ["--home", str(tmp_path / "phone")]
+    asked = CliRunner().invoke(app, ["init", "--ask", *home], input=typed)
+    assert asked.exit_code == 0, asked.exception
+    told = json.loads(CliRunner().invoke(app, ["list", "--json", *home]).stdout)
+    assert {item["text"] for item in told} == {
+        "My name is Lin",
+        "I live in Hangzhou",
+        "I like hiking",
+    }
