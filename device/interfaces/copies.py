@@ -55,7 +55,7 @@ class CopyUnwritable(DomainError):
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 Moment = Annotated[float, Field(ge=MIN_TIME, le=MAX_TIME)]

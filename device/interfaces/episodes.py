@@ -41,7 +41,7 @@ class EpisodesUnreadable(DomainError):
 
 
 class _Lenient(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 class _Page(_Lenient):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+from functools import cached_property
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
@@ -16,7 +18,13 @@ class Wire:
     no configuration, and bytes would then have to be UTF-8."""
 
     def __init__(self, kind: Any) -> None:
-        self._adapter: TypeAdapter[Any] = TypeAdapter(tuple[kind], config=PACKED)
+        self._kind = kind
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        """Built at first use: a command makes a few of the fifty calls there are."""
+        alone: Any = types.GenericAlias(tuple, (self._kind,))
+        return TypeAdapter(alone, config=PACKED)
 
     def pack(self, value: Any) -> bytes:
         """The value as JSON."""
