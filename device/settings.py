@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from device.actors import DomainError
 from device.agent.policy import AgentPolicy
+from device.faults import first_fault
 
 __all__ = ["Settings", "SettingsInvalid", "load_settings", "save_settings", "settings_from"]
 
@@ -157,9 +158,7 @@ def settings_from(fields: Mapping[str, Any], *, where: str = "") -> Settings:
     try:
         return Settings.model_validate(fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
+        field, said = first_fault(error)
         raise SettingsInvalid(f"{where}{field}: {said}" if field else f"{where}{said}") from None
 
 

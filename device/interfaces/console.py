@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from platformdirs import user_data_path
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from device.interfaces.home import open_phone, reach_phone
 from device.interfaces.service import PhoneCalls
@@ -22,6 +23,7 @@ __all__ = [
     "Work",
     "at_once_or_in_window",
     "console",
+    "counting_bar",
     "errors",
     "print_json",
     "show",
@@ -78,6 +80,17 @@ def at_once_or_in_window(home: Path, work: Work, conditions: Path | None, *, now
         with_phone(home, work, conditions)
     else:
         asyncio.run(wait())
+
+
+def counting_bar() -> Progress:
+    """A progress bar over a known number of things, on stderr, gone when it ends."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=errors, transient=True)
 
 
 def show(data: dict[str, Any], line: str, as_json: bool) -> None:

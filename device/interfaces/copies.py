@@ -21,6 +21,7 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, ValidationError
 
 from device.actors import DomainError
 from device.agent.keeping import is_readable
+from device.faults import first_fault
 from device.interfaces.chats import MAX_TEXT_CHARACTERS, MAX_TIME, MIN_TIME
 from device.interfaces.service import PhoneCalls
 from device.memory import Value
@@ -39,7 +40,6 @@ FIRST = {"turns": "turns:-1", "items": "items:0", "values": "values:"}
 MAX_FILE_BYTES = 256 << 20
 """A larger file is refused unread: it would not fit a phone's RAM."""
 MAX_ENTRIES = 1_000_000
-SHOWN_CHARACTERS = 80
 MAX_NAME = 1000
 MAX_DETAIL_BYTES = 1 << 20
 BATCH = 256
@@ -183,11 +183,9 @@ def read_copy(path: Path) -> MemoryCopy:
     try:
         copy = MemoryCopy.model_validate(document, strict=False)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])[:SHOWN_CHARACTERS]
+        place, said = first_fault(error)
         raise CopyUnreadable(
-            f"{path} is no copy made by `export` ({place}: {first['msg']}); "
-            "nothing was brought back"
+            f"{path} is no copy made by `export` ({place}: {said}); nothing was brought back"
         ) from None
     _check_names(copy, path)
     return copy

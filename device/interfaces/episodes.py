@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from device.actors import DomainError
 from device.agent.records import Outcome, Page, Result, Run, Step
+from device.faults import first_fault
 
 __all__ = ["EpisodesUnreadable", "read_episodes"]
 
@@ -109,10 +110,9 @@ def read_episodes(path: Path, *, until: float) -> Iterator[Run]:
         try:
             yield _run(value, f"{path.stem}-{number}", start + APART_SECONDS * number)
         except ValidationError as error:
-            first = error.errors(include_input=False)[0]
-            field = ".".join(map(str, first["loc"]))
+            field, said = first_fault(error)
             raise EpisodesUnreadable(
-                f"{path}: episode {number}: {field}: {first['msg']}; nothing more was read"
+                f"{path}: episode {number}: {field}: {said}; nothing more was read"
             ) from None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from device.actors import DomainError
+from device.faults import first_fault
 from device.probing.schema import Dialogue, Probe
 from device.probing.steps import Part
 
@@ -77,9 +78,8 @@ def _read(file: Traversable) -> list[Dialogue]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SuiteInvalid(f"{file.name}: {error}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise SuiteInvalid(f"{file.name}: {where}: {first['msg']}") from None
+        where, said = first_fault(error)
+        raise SuiteInvalid(f"{file.name}: {where}: {said}") from None
     return list(read.dialogue)
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import re
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC
 from importlib import resources
 from pathlib import Path
 
 from device.actors import ActorSystem, SystemClock
-from device.language import find_times
 from device.memory import (
     Lookup,
     Note,
@@ -49,7 +47,6 @@ def rows() -> Iterator[Row]:
     yield from asyncio.run(_memory())
     yield from _consolidation()
     yield from _forgetting()
-    yield from _dates()
 
 
 def _drafts() -> list[TurnDraft]:
@@ -169,61 +166,3 @@ def _kept_within(space: float, outcomes: list[replayed.Outcome]) -> float:
 def _space_keeping(share: float, outcomes: list[replayed.Outcome]) -> float:
     threshold = replayed.threshold_keeping(share, outcomes[0::2])
     return replayed.space_at(threshold, outcomes[1::2])
-
-
-def _dates() -> Iterator[Row]:
-    folder = SHARED_DATA / "datetime"
-    if not folder.is_dir():
-        return
-    texts: list[str] = []
-    for language in ("zh", "en"):
-        cases = json.loads((folder / f"{language}.json").read_text(encoding="utf-8"))
-        right = total = 0
-        for text, reference, expected in _single_dates(cases):
-            texts.append(text)
-            found = find_times(text, reference)
-            right += expected in {
-                datetime.fromtimestamp(e.start, UTC).date().isoformat() for e in found
-            }
-            total += 1
-        yield Row(
-            f"language: single dates right, Recognizers' own {language} cases", right / total,
-            "share", bound=1.0, target=0.6, better="high",
-        )  # fmt: skip
-    yield _duckling(json.loads((folder / "duckling_zh_corpus.json").read_text(encoding="utf-8")))
-    now = datetime(2026, 5, 13, tzinfo=UTC)
-    each = best_seconds(lambda: [find_times(text, now) for text in texts], 3) / len(texts)
-    yield Row("language: find_times on one sentence", each * 1e6, "µs", bound=1000.0, target=1000.0)
-
-
-def _single_dates(cases: list[dict[str, object]]) -> Iterator[tuple[str, datetime, str]]:
-    for case in cases:
-        context, results = case.get("Context") or {}, case["Results"]
-        assert isinstance(context, dict)
-        assert isinstance(results, list)
-        for result in results:
-            values = {v.get("value") for v in result.get("Resolution", {}).get("values", [])}
-            if context and result["TypeName"].endswith(".date") and len(values) == 1:
-                reference = datetime.fromisoformat(context["ReferenceDateTime"])
-                yield str(case["Input"]), reference.replace(tzinfo=UTC), str(values.pop())
-
-
-def _duckling(corpus: dict[str, dict[str, list[dict[str, list[str]]]]]) -> Row:
-    """Points in time of another project's corpus, Cantonese and traditional script included."""
-    reference = datetime.fromisoformat(str(corpus["reference_time"]))
-    point = re.compile(r"\(datetime \((\d+), (\d+), (\d+), (\d+), (\d+), (\d+)\) \w+\)")
-    right = total = 0
-    for cases in corpus["corpora"].values():
-        for case in cases:
-            match = point.fullmatch(str(case["expected"]).strip())
-            if match is None:
-                continue
-            parts = [int(number) for number in match.groups()]
-            expected = datetime(*parts, tzinfo=reference.tzinfo).timestamp()  # type: ignore[arg-type, misc]
-            for text in case["examples"]:
-                total += 1
-                right += any(e.start == expected for e in find_times(text, reference))
-    return Row(
-        "language: starts right, duckling's zh points", right / total, "share", bound=1.0,
-        target=0.681, better="high",
-    )  # fmt: skip

@@ -11,12 +11,21 @@ from typing import Annotated
 
 import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from device.actors import DomainError, SystemClock
 from device.agent import Skill, Trigger
-from device.interfaces.console import AsJson, Home, console, errors, print_json, show, with_phone
+from device.faults import first_fault
+from device.interfaces.console import (
+    AsJson,
+    Home,
+    console,
+    counting_bar,
+    errors,
+    print_json,
+    show,
+    with_phone,
+)
 from device.interfaces.episodes import read_episodes
 from device.interfaces.home import reach_phone
 from device.interfaces.loopback import bound, serve, token_from
@@ -191,7 +200,7 @@ def import_episodes(home: Home, file: Path, as_json: AsJson = False) -> None:
 
     async def work(phone: PhoneCalls) -> None:
         written = 0
-        with _progress() as bar:
+        with counting_bar() as bar:
             task = bar.add_task("learning", total=len(runs))
             for run in runs:
                 written += (await phone.agent.record_run(run)).written
@@ -214,18 +223,7 @@ def _read_skill(file: Path) -> Skill:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SkillFileInvalid(f"{file} is no TOML: {error}") from None
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        raise SkillFileInvalid(f"{file}: {field}: {first['msg']}") from None
+        field, said = first_fault(error)
+        raise SkillFileInvalid(f"{file}: {field}: {said}") from None
     trigger = Trigger(tuple(given.apps), tuple(given.pages), tuple(given.tasks))
     return Skill(given.name, trigger, tuple(given.steps))
-
-
-def _progress() -> Progress:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=errors, transient=True)

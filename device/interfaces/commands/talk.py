@@ -10,11 +10,18 @@ from typing import Annotated
 from zoneinfo import ZoneInfo
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from device.actors import DomainError, SystemClock
 from device.interfaces.chats import ChatUnreadable, read_chat
-from device.interfaces.console import AsJson, Home, console, errors, print_json, show, with_phone
+from device.interfaces.console import (
+    AsJson,
+    Home,
+    console,
+    counting_bar,
+    print_json,
+    show,
+    with_phone,
+)
 from device.interfaces.service import PhoneCalls
 from device.interfaces.views import answer_table
 from device.interfaces.words import language, say
@@ -64,7 +71,7 @@ def import_(home: Home, file: Path, as_json: AsJson = False) -> None:
         known = await _known_turns(phone)
         drafts = _read_export(file, phone.settings.zone)
         fresh = [draft for draft in drafts if _fingerprint(draft) not in known]
-        with _progress() as bar:
+        with counting_bar() as bar:
             task = bar.add_task("importing", total=len(fresh))
             for batch in _batches(fresh, IMPORT_BATCH):
                 await phone.record_many(batch)
@@ -157,13 +164,3 @@ def _batches(drafts: Iterable[TurnDraft], size: int) -> Iterator[list[TurnDraft]
     rest = iter(drafts)
     while batch := list(islice(rest, size)):
         yield batch
-
-
-def _progress() -> Progress:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=errors, transient=True)
