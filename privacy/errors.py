@@ -11,16 +11,18 @@ from typing import Literal
 __all__ = [
     "BatchRefused",
     "BudgetExceeded",
+    "CertificateInvalid",
     "FloorViolated",
     "LedgerCorrupt",
     "LedgerUnavailable",
     "PrivacyError",
+    "ReceiptInvalid",
     "RefusalReason",
     "RoundAlreadyCharged",
     "RoundRefused",
 ]
 
-RefusalReason = Literal["too_few", "overlap", "replay", "seal", "malformed"]
+RefusalReason = Literal["too_few", "floor", "overlap", "replay", "seal", "invalid", "malformed"]
 
 
 class PrivacyError(Exception):
@@ -51,13 +53,22 @@ class LedgerUnavailable(PrivacyError):
     """The ledger cannot be opened or written now; the message says what to do."""
 
 
+class CertificateInvalid(PrivacyError):
+    """A batch certificate is malformed, or not signed by the helper it is said to come from."""
+
+
+class ReceiptInvalid(PrivacyError):
+    """A receipt is malformed, not signed by the cloud, or not of this device."""
+
+
 class BatchRefused(PrivacyError):
     """The helper answers nothing for this batch.
 
-    ``reason``: "too_few" (under n_min), "overlap" (a report was summed before), "replay" (the
-    batch id was used for other content), "seal" (a sealed seed does not open under the batch's
-    parameters), "malformed". ``report_ids`` names the reports at fault, where known, so that the
-    leader may drop them and commit a new batch: a refused batch leaves no trace.
+    ``reason``: "too_few" (under n_min), "floor" (below what the helper's own budget allows),
+    "overlap" (a report was summed before), "replay" (the batch id was used for other content),
+    "seal" (a sealed seed does not open under the batch's parameters), "invalid" (a report's proof
+    does not hold), "malformed". ``report_ids`` names the reports at fault, where known, so that
+    the leader may drop them and commit a new batch: a refused batch leaves no trace.
     """
 
     def __init__(

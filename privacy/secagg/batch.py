@@ -1,6 +1,6 @@
 """What leader and helper say to each other: one batch, one mask sum; msgpack, bounded, canonical.
 
-A batch carries the sealed seeds and the round's parameters, never a masked vector.
+A batch carries the sealed seeds, verifiers and the round's parameters, never a leader's share.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy.errors import BatchRefused
+from privacy.secagg.certificate import LARGEST_CERTIFICATE
+from privacy.secagg.field import canonical
 from privacy.secagg.mask import REPORT_ID_BYTES, SEALED_SEED_BYTES, SealContext
+from privacy.secagg.proof import VERIFIER_BYTES
 
 __all__ = [
     "BATCH_ID_BYTES",
@@ -29,20 +32,25 @@ __all__ = [
 BATCH_ID_BYTES = 16
 HASH_BYTES = 32
 LARGEST_BATCH = 20_000
-"""Reports in one batch: 20,000 sealed seeds are 3 MB."""
+"""Reports in one batch: 20,000 sealed seeds with their verifiers are 3 MB."""
 LARGEST_DIMENSION = 65_536
 LARGEST_BATCH_BYTES = 8 << 20
+_VERIFIER_SIZES = (0, VERIFIER_BYTES)
+_WORDS: dict[int, npt.DTypeLike] = {4: "<u4", 8: "<u8"}
+"""Bytes of a value in a mask sum: 4 on the ring, 8 in the field."""
 _BATCH_FIELDS = 10
-_SHARE_FIELDS = 3
-_SUM_FIELDS = 5
+_SHARE_FIELDS = 4
+_SUM_FIELDS = 7
 
 
 class SealedShare(NamedTuple):
     """One report as the helper sees it."""
 
     report_id: bytes
-    masked_hash: bytes
+    share_hash: bytes
     sealed_seed: bytes
+    verifier: bytes
+    """The leader's verifier of its share (`Sharing.verifier`): empty where there is no proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +80,9 @@ class Batch:
         _require(len(self.shares) <= LARGEST_BATCH, "too many reports")
         for share in self.shares:
             _require(len(share.report_id) == REPORT_ID_BYTES, "report id has the wrong length")
-            _require(len(share.masked_hash) == HASH_BYTES, "hash has the wrong length")
+            _require(len(share.share_hash) == HASH_BYTES, "hash has the wrong length")
             _require(len(share.sealed_seed) == SEALED_SEED_BYTES, "seed has the wrong length")
+            _require(len(share.verifier) in _VERIFIER_SIZES, "verifier has the wrong length")
         _require(
             len({share.report_id for share in self.shares}) == len(self.shares),
             "a report is in the batch twice",
@@ -90,7 +99,7 @@ class Batch:
             task=self.task,
             round=self.round,
             report_id=share.report_id,
-            masked_hash=share.masked_hash,
+            share_hash=share.share_hash,
             dimension=self.dimension,
             scale=self.scale,
             clip=self.clip,
@@ -146,19 +155,24 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class MaskSum:
-    """The helper's only answer: Σ masks + its own noise, mod 2^32, for one whole batch."""
+    """The helper's only answer: its share of the sum + its own noise, for one whole batch.
+
+    ``vector``: uint32[d] on the ring, uint64[d] in the field (each below the modulus), for
+    `Sharing.join`. ``certificate``: the signed statement of what was summed (certificate.py).
+    """
 
     batch_id: bytes
     batch_digest: bytes
     count: int
-    vector: npt.NDArray[np.uint32]
+    vector: npt.NDArray[np.uint32] | npt.NDArray[np.uint64]
+    certificate: bytes
 
     def encode(self) -> bytes:
         """Canonical bytes: what is persisted is what is sent, now and on every repeat."""
-        raw = self.vector.astype("<u4", copy=False).tobytes()
-        packed: bytes = msgpack.packb(
-            ["mask-sum", self.batch_id, self.batch_digest, self.count, raw]
-        )
+        width = self.vector.itemsize
+        raw = self.vector.astype(_WORDS[width], copy=False).tobytes()
+        head = [self.batch_id, self.batch_digest, self.count, width]
+        packed: bytes = msgpack.packb(["mask-sum", *head, raw, self.certificate])
         return packed
 
     @classmethod
@@ -166,15 +180,24 @@ class MaskSum:
         """The mask sum in ``data``; BatchRefused("malformed") for anything else."""
         fields = _unpack(data, "mask-sum", _SUM_FIELDS)
         _require(
-            [type(value) for value in fields] == [bytes, bytes, int, bytes],
+            [type(value) for value in fields] == [bytes, bytes, int, int, bytes, bytes],
             "a field has the wrong type",
         )
-        batch_id, digest, count, raw = fields
+        batch_id, digest, count, width, raw, certificate = fields
         _require(len(batch_id) == BATCH_ID_BYTES, "batch id has the wrong length")
         _require(len(digest) == HASH_BYTES, "digest has the wrong length")
-        _require(len(raw) % 4 == 0 and 0 < len(raw) <= 4 * LARGEST_DIMENSION, "vector is odd")
-        vector = np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False)
-        return cls(batch_id, digest, count, vector)
+        _require(len(certificate) <= LARGEST_CERTIFICATE, "certificate is too large")
+        return cls(batch_id, digest, count, _vector(raw, width), certificate)
+
+
+def _vector(raw: bytes, width: int) -> npt.NDArray[np.uint32] | npt.NDArray[np.uint64]:
+    _require(width in _WORDS, "values have an unknown width")
+    _require(len(raw) % width == 0 and 0 < len(raw) <= width * LARGEST_DIMENSION, "vector is odd")
+    if width == np.dtype(np.uint32).itemsize:
+        return np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False)
+    words = np.frombuffer(raw, dtype="<u8").astype(np.uint64, copy=False)
+    _require(canonical(words), "a value is no field element")
+    return words
 
 
 def _unpack(data: bytes, tag: str, length: int) -> list[Any]:

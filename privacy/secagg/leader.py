@@ -1,40 +1,39 @@
-"""The leader's half: add masked vectors, subtract the helper's mask sum.
+"""The leader's half that no `Sharing` does: is the joined sum one that honest phones can give?
 
-Everything is integers mod 2^32, so the order of phones cannot change a bit of the result.
+On the ring nothing is proven of a single report, so a phone can send anything; what it cannot do
+is stay hidden. A sum that passes is within a known distance of an honest one, and the mean that
+is taken of it is projected onto the clip ball, where every honest mean lies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["sum_masked", "unmask"]
+from privacy.lattice import TAIL_SIGMAS, RoundParameters
+
+__all__ = ["plausible"]
 
 
-def sum_masked(vectors: Iterable[npt.NDArray[np.uint32]]) -> npt.NDArray[np.uint32]:
-    """Σ vectors mod 2^32, uint32[d]; ValueError for none, or for different lengths."""
-    total: npt.NDArray[np.uint32] | None = None
-    for vector in vectors:
-        if vector.dtype != np.uint32 or vector.ndim != 1:
-            raise ValueError("a masked vector is uint32 with one dimension")
-        if total is None:
-            total = vector.copy()
-        elif vector.shape != total.shape:
-            raise ValueError("masked vectors differ in length")
-        else:
-            np.add(total, vector, out=total)
-    if total is None:
-        raise ValueError("there is nothing to sum")
-    return total
+def plausible(
+    total: npt.NDArray[np.int64], count: int, parameters: RoundParameters, total_sigma: float
+) -> bool:
+    """Whether ``count`` honest reports can sum to ``total`` (int64[d], lattice units).
 
-
-def unmask(
-    masked_sum: npt.NDArray[np.uint32], mask_sum: npt.NDArray[np.uint32]
-) -> npt.NDArray[np.int64]:
-    """The noisy sum of the phones' lattice vectors, int64[d], centred in [-2^31, 2^31)."""
-    if masked_sum.shape != mask_sum.shape:
-        raise ValueError("the mask sum belongs to another round")
-    difference: npt.NDArray[np.uint32] = masked_sum - mask_sum
-    return difference.view(np.int32).astype(np.int64)
+    ``total_sigma``: std of all noise in the sum, real units (`estimation.total_noise`). Honest
+    vectors have L2 norm ≤ clip, and usage counts are at most 1 each; the noise stays within
+    12 sigma a coordinate, and its norm within (sqrt(d) + 12) sigma, but for a chance below
+    d·10^-32 (Gaussian tail; Laurent & Massart 2000, Lemma 1). A false answer means that phones
+    lied, not that a sum was unlucky.
+    """
+    if total.shape != (parameters.dimension,):
+        raise ValueError("the sum and the round differ in dimension")
+    noise = total_sigma * parameters.scale
+    most = 1.0 if parameters.task == "usage" else parameters.clip
+    peak = count * most * parameters.scale + TAIL_SIGMAS * noise
+    length = count * parameters.clip * parameters.scale
+    length += (math.sqrt(parameters.dimension) + TAIL_SIGMAS) * noise
+    reals = total.astype(np.float64)
+    return bool(np.abs(reals).max() <= peak and np.linalg.norm(reals) <= length)

@@ -1,23 +1,19 @@
-"""The phone's half of one-shot secure aggregation: a one-time mask and its sealed seed.
+"""One-time keys of reports, and the seeds they come from, sealed to the helper.
 
-seed (32 random bytes) → HKDF-SHA256(info = task|round|report id) → ChaCha20 keystream read as
-little-endian uint32. The masked vector goes to the leader, the seed, sealed to the helper, too;
-the leader cannot open the seed, the helper never sees the vector. One upload, no second visit, so
-phones may vanish at any time. (The two-aggregator shape of Prio, Corrigan-Gibbs & Boneh 2017,
-without validity proofs.)
-
-Mask and vector use the whole ring of integers mod 2^32: a full-width 256-bit seed and no modulus
-reduction, so a masked value is uniform.
+seed (32 random bytes) → HKDF-SHA256(info = task, round, report id) → ChaCha20 keystream: the
+helper's share of a report (sharing.py says how it is read). The leader gets the vector minus that
+share, and the seed, sealed to the helper: it cannot open the seed, the helper never sees the
+leader's share. One upload, no second visit, so phones may vanish at any time. (The two-aggregator
+shape of Prio, Corrigan-Gibbs & Boneh 2017.)
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 from typing import NamedTuple
 
 import msgpack
-import numpy as np
-import numpy.typing as npt
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -36,11 +32,13 @@ __all__ = [
     "SEALED_SEED_BYTES",
     "SEED_BYTES",
     "SealContext",
-    "add_mask",
-    "expand_mask",
-    "masked_hash",
+    "keystream",
     "open_seed",
+    "report_digest",
+    "report_key",
+    "report_query",
     "seal_seed",
+    "share_hash",
 ]
 
 SEED_BYTES = 32
@@ -56,20 +54,21 @@ SEALED_SEED_BYTES = KEY_BYTES + SEED_BYTES + _TAG_BYTES
 """Ephemeral public key, encrypted seed, tag: 80 bytes."""
 
 _MASK_LABEL = b"reverie/secagg/mask/1"
+_REPORT_LABEL = b"reverie/secagg/report/1"
 _SEAL_LABEL = b"reverie/secagg/seal/1"
 
 
 class SealContext(NamedTuple):
     """What a sealed seed is bound to: it opens under exactly these values.
 
-    A leader that lowers n_min or sigma, swaps vectors, or moves a report to another round gets
+    A leader that lowers n_min or sigma, swaps shares, or moves a report to another round gets
     nothing out of the helper.
     """
 
     task: str
     round: int
     report_id: bytes
-    masked_hash: bytes
+    share_hash: bytes
     dimension: int
     scale: int
     clip: float
@@ -83,29 +82,47 @@ class SealContext(NamedTuple):
         return packed
 
 
-def expand_mask(
+def report_key(
     seed: bytes,
     task: str,
     round: int,  # noqa: A002
     report_id: bytes,
-    dimension: int,
-) -> npt.NDArray[np.uint32]:
-    """The one-time mask of a report, uint32[dimension], uniform mod 2^32."""
+) -> bytes:
+    """The 32-byte stream key of one report; another report's, task's or round's is unrelated."""
     info = msgpack.packb([_MASK_LABEL, task, round, report_id])
-    key = HKDF(SHA256(), KEY_BYTES, salt=None, info=info).derive(seed)
+    return HKDF(SHA256(), KEY_BYTES, salt=None, info=info).derive(seed)
+
+
+def keystream(key: bytes, size: int) -> bytes:
+    """The first ``size`` bytes of a report's ChaCha20 stream: a longer one begins the same."""
     stream = Cipher(ChaCha20(key, _ZERO_COUNTER), mode=None).encryptor()
-    keystream = stream.update(bytes(4 * dimension))
-    return np.frombuffer(keystream, dtype="<u4").astype(np.uint32, copy=False)
+    return stream.update(bytes(size))
 
 
-def add_mask(values: npt.NDArray[np.int64], mask: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """(values + mask) mod 2^32 as uint32[d]."""
-    return values.astype(np.uint32) + mask
+def report_query(query_key: bytes, report_id: bytes) -> bytes:
+    """The 32-byte query of one report (`Sharing.verifier`).
+
+    Both servers derive it from the helper's key of the round; phones cannot foresee it.
+    """
+    return hmac.digest(query_key, report_id, "sha256")
 
 
-def masked_hash(masked: npt.NDArray[np.uint32]) -> bytes:
-    """SHA-256 of the masked vector as little-endian uint32."""
-    return hashlib.sha256(masked.astype("<u4", copy=False).tobytes()).digest()
+def share_hash(share: bytes) -> bytes:
+    """SHA-256 of the leader's share as it is on the wire."""
+    return hashlib.sha256(share).digest()
+
+
+def report_digest(
+    task: str,
+    round: int,  # noqa: A002
+    report_id: bytes,
+    share: bytes,
+    sealed_seed: bytes,
+) -> bytes:
+    """SHA-256 over all that a report says: what a ledger commits to and a receipt confirms."""
+    fields = [_REPORT_LABEL, task, round, report_id, share_hash(share), sealed_seed]
+    packed: bytes = msgpack.packb(fields)
+    return hashlib.sha256(packed).digest()
 
 
 def seal_seed(seed: bytes, helper_public: bytes, aad: bytes, bits: BitSource) -> bytes:
