@@ -3,25 +3,28 @@
 One vector's way out (law 1, one door):
 
     streams.py ─ usage answers → one-hot vector        budget.py ─ floors, caps, PRODUCTION, DEMO
-                        │                                   │
+                        │                                   │   local_plan.py ─ without a helper
                      gate.py ── check floors → ledger.reserve (durable) → mechanisms/clip → noise
-                        │        → secagg/mask → store → ledger.commit → PrivateReport
-                        ▼
-    secagg/leader.py  sums masked vectors     secagg/helper.py  sums masks, adds noise, once
-                        └──────── unmask ────────┘
+                        │        → secagg/sharing → store → ledger.commit → PrivateReport
+                        ▼          (local round: one answer → mechanisms/local → store → commit)
+    secagg/leader.py  sums its shares         secagg/helper.py  sums its own, adds noise, once
+                        └──────── join ──────────┘
                                    │
                              estimation.py ── shares with confidence intervals, mean updates
 
-    ledger.py, chain.py  hash-chained charges      accounting.py  zCDP in integers, epsilon
-    mechanisms/          exact integer samplers    audit/, cli.py `reverie-audit`
-    lattice.py           what fits 32-bit sums
-    errors.py            every refusal             bits.py        randomness is given
+    ledger.py      charges, receipts, quarantine       accounting.py  zCDP in integers, epsilon
+    ledger_state.py  entries → spending, and why       allowance.py   what n phones may learn
+    chain.py       entries and their hash chain        mechanisms/    exact integer samplers
+    anchor.py      the mark outside the phone          lattice.py     what fits the sums
+    receipts.py    the cloud's word                    audit/, cli/   `reverie-audit`
+    errors.py      every refusal                       bits.py        randomness is given
 
 Imports nothing of ours, does no network I/O, and all noise is integers.
 """
 
+from privacy.anchor import Anchor, AppendLog, Mark
 from privacy.bits import BitSource
-from privacy.budget import BUDGETS, DEMO, PRODUCTION, Budget
+from privacy.budget import BUDGETS, DEMO, PRODUCTION, Budget, LocalPlan
 from privacy.errors import (
     BatchRefused,
     BudgetExceeded,
@@ -29,16 +32,20 @@ from privacy.errors import (
     LedgerCorrupt,
     LedgerUnavailable,
     PrivacyError,
+    ReceiptInvalid,
     RoundAlreadyCharged,
     RoundRefused,
 )
-from privacy.gate import Gate, GateRound, PrivateReport
-from privacy.ledger import AppendLog, Ledger, Spending
+from privacy.gate import Gate, GateRound, LocalRoundParameters, PrivateReport
+from privacy.ledger import Ledger
+from privacy.ledger_state import Reservation, Spending
+from privacy.receipts import Receipt, Signer, open_receipt, sign_receipt
 
 __all__ = [
     "BUDGETS",
     "DEMO",
     "PRODUCTION",
+    "Anchor",
     "AppendLog",
     "BatchRefused",
     "BitSource",
@@ -50,9 +57,18 @@ __all__ = [
     "Ledger",
     "LedgerCorrupt",
     "LedgerUnavailable",
+    "LocalPlan",
+    "LocalRoundParameters",
+    "Mark",
     "PrivacyError",
     "PrivateReport",
+    "Receipt",
+    "ReceiptInvalid",
+    "Reservation",
     "RoundAlreadyCharged",
     "RoundRefused",
+    "Signer",
     "Spending",
+    "open_receipt",
+    "sign_receipt",
 ]

@@ -2,7 +2,9 @@
 
 Floats lose small charges ("0.1 + 0.9 = 1.0000000000000002 > 1.0" and its silent opposite), so
 the ledger's currency is the integer ``rho_units``: rho = rho_units · 2^-40, rounded up when
-spent. Epsilon is for people and is computed on display only.
+spent. Epsilon is for people and is computed on display only. A local report that is ε-DP by itself
+is charged the rho of the Gaussian release that reveals at least as much, so one sum, and one
+epsilon of it, holds for every mixture.
 
 Neighbouring data sets differ in one device whose report is replaced by zeros (zero-out; the same
 numbers as add/remove). Releases of one device compose by adding rho (Bun & Steinke 2016,
@@ -12,13 +14,21 @@ arXiv 1605.02065, Lemma 1.7).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
 
 __all__ = [
     "RHO_UNIT_BITS",
+    "Guarantee",
     "epsilon",
     "gdp_epsilon",
+    "guarantee_at",
+    "guarantee_of",
     "mu_of",
+    "pure_units",
     "rho_of",
     "rho_units",
 ]
@@ -36,6 +46,67 @@ _FAR_TAIL = 30.0
 """Standard deviations beyond which erfc nears underflow and the asymptotic series is exact."""
 
 
+_DIGITS = 60
+"""Decimal digits of the bound behind `pure_units`."""
+
+_ROUNDING = Decimal("1e-50")
+"""Far more than all rounding errors behind `pure_units` together: under 2,000 operations, each off
+by 1e-60 relatively, without cancellation, towards numbers below 1; exp of up to 128 in magnitude
+makes the worst of them 1e-57."""
+
+_PI_ABOVE = Decimal("3.14159265358979323846264338327950288419716939937510583")
+"""Pi, rounded up in the 53rd decimal."""
+
+_MU_BITS = 60
+"""Resolution of mu in `pure_units`."""
+
+_LARGEST_PURE = 32.0
+"""Largest epsilon of one local report."""
+
+MONTH = 30 * 86_400.0
+"""Seconds."""
+
+YEAR = 365 * 86_400.0
+"""Seconds."""
+
+
+class Guarantee(NamedTuple):
+    """Epsilons at one ``delta``: of the costliest report, and of the worst 30 days, 365 days and
+    all time."""
+
+    per_report: float
+    month: float
+    year: float
+    lifetime: float
+    delta: float
+
+
+def guarantee_of(charges: Iterable[tuple[float, int]], delta: float) -> Guarantee:
+    """What charges (seconds UTC, rho units) add up to."""
+    dated = sorted(charges)
+    units = [cost for _, cost in dated]
+    totals = (max(units, default=0), _worst(dated, MONTH), _worst(dated, YEAR), sum(units))
+    return guarantee_at(totals, delta)
+
+
+def guarantee_at(units: tuple[int, int, int, int], delta: float) -> Guarantee:
+    """Rho units of a report, 30 days, 365 days and all time, as epsilons."""
+    report, month, year, lifetime = (gdp_epsilon(mu_of(total), delta) for total in units)
+    return Guarantee(report, month, year, lifetime, delta)
+
+
+def _worst(dated: list[tuple[float, int]], length: float) -> int:
+    """Most units within any ``length`` seconds."""
+    worst = total = start = 0
+    for at, cost in dated:
+        total += cost
+        while dated[start][0] <= at - length:
+            total -= dated[start][1]
+            start += 1
+        worst = max(worst, total)
+    return worst
+
+
 def rho_units(sensitivity: float, sigma: float) -> int:
     """Cost of one Gaussian release, rounded up: sensitivity² / (2 sigma²) in units of 2^-40.
 
@@ -47,6 +118,49 @@ def rho_units(sensitivity: float, sigma: float) -> int:
         raise ValueError("sensitivity and sigma must be finite and positive")
     ratio = Fraction(sensitivity) / Fraction(sigma)
     return math.ceil(ratio * ratio * (1 << RHO_UNIT_BITS) / 2)
+
+
+@lru_cache(maxsize=64)
+def pure_units(pure_epsilon: float) -> int:
+    """Cost of one release that is ε-DP whatever the other answers, rounded up, in units of 2^-40.
+
+    ``pure_epsilon``: 0 (excluded) to 32 (ValueError). The trade-off function f of ε-DP is two
+    lines that meet at (c, c), c = 1/(1 + e^ε); that of a mu-Gaussian release is convex, from
+    (0, 1) to (1, 0). So it lies below f everywhere exactly when it does so at c: for
+    Phi(mu/2) ≥ 1 - c. The smallest such mu on a grid of 2^-60 is found by halving, Phi bounded
+    from below in decimals, so every machine gets the same and never too small a cost: mu²/2.
+    Source: Dong, Roth & Su 2019 (arXiv 1905.02383), Propositions 2.4 and 2.12.
+    """
+    if not 0 < pure_epsilon <= _LARGEST_PURE:
+        raise ValueError(f"a local report has an epsilon above 0, at most {_LARGEST_PURE:g}")
+    context = Context(prec=_DIGITS)
+    corner = context.divide(1, context.add(1, context.exp(Decimal(pure_epsilon))))
+    wanted = context.add(context.subtract(1, corner), _ROUNDING)
+    low, high = 0, 32 << _MU_BITS  # Phi(16) is above the largest wanted
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = _normal_below(Fraction(middle, 2 << _MU_BITS)) >= wanted
+        low, high = (low, middle) if enough else (middle, high)
+    mu = Fraction(high, 1 << _MU_BITS)
+    return math.ceil(mu * mu * (1 << RHO_UNIT_BITS) / 2)
+
+
+def _normal_below(x: Fraction) -> Decimal:
+    """A lower bound on Phi(x), x ≥ 0, but for rounding: 1/2 + phi(x)·Σ x^(2k+1)/(1·3·…·(2k+1)),
+    a series of positive terms cut off."""
+    context = Context(prec=_DIGITS)
+    point = context.divide(x.numerator, x.denominator)
+    square = context.multiply(point, point)
+    term, total, odd = point, Decimal(0), 1
+    while term > _ROUNDING:
+        total = context.add(total, term)
+        odd += 2
+        term = context.divide(context.multiply(term, square), odd)
+    density = context.divide(
+        context.exp(context.divide(square.copy_negate(), 2)),
+        context.sqrt(context.multiply(2, _PI_ABOVE)),
+    )
+    return context.add(Decimal("0.5"), context.multiply(density, total))
 
 
 def rho_of(units: int) -> float:

@@ -5,6 +5,8 @@ is a group of tasks that share one cap. The cloud asks `Budget.parameters` when 
 descriptor; the phone asks `Budget.check` of *its own* budget before it charges anything, so a
 cloud that lies can make a round useless, never less private than the phone's budget.
 
+A fleet without a helper has local rounds instead (`Budget.check_local`), paid by the counts stream.
+
 PRODUCTION spends epsilon 8 a year at delta 1e-6: half on weekly usage counts, half on at most 13
 model updates. DEMO exists so that fifty phones learn something visible in three days; it is not
 private, and everything that shows it says so.
@@ -16,18 +18,24 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from privacy.accounting import gdp_epsilon, mu_of, rho_units
+from privacy.accounting import MONTH, YEAR, Guarantee, gdp_epsilon, guarantee_at, mu_of, rho_units
+from privacy.allowance import Allowance, local_sentence, shared_sentence
 from privacy.errors import FloorViolated, RoundRefused
 from privacy.lattice import SMALLEST_SHARE, RoundParameters, check_lattice
+from privacy.local_plan import LocalPlan, LocalTerms
 from privacy.streams import USAGE_CLIP
 
 __all__ = [
     "BUDGETS",
+    "DAY",
     "DEMO",
+    "LOCAL_TASK",
     "MODEL_CLIP",
     "PRODUCTION",
+    "YEAR",
     "Allowance",
     "Budget",
+    "LocalPlan",
     "Stream",
     "Terms",
 ]
@@ -35,8 +43,8 @@ __all__ = [
 DAY = 86_400.0
 """Seconds."""
 
-YEAR = 365 * DAY
-"""Seconds; the rolling window of the yearly caps."""
+LOCAL_TASK = "local_usage"
+"""The task of local rounds; the counts stream pays for it too."""
 
 MODEL_CLIP = 1.0
 """Default L2 clip of a model update, in units of the parameters."""
@@ -57,6 +65,10 @@ quarter may stay away."""
 _FEWEST_FOR_COUNTS = 500
 """Devices below which histograms are not worth publishing under a private budget."""
 
+_LARGEST_LOCAL_ERROR = 0.06
+"""Standard deviation of a share above which a private budget publishes no local histogram: what
+500 phones get from a helper."""
+
 _LARGEST_UPDATE_NOISE = 0.5
 """L2 noise of the mean update, in clips, above which a federated step is refused."""
 
@@ -69,18 +81,6 @@ class Terms(NamedTuple):
     scale: int
     n_min: int
     cadence: float
-
-
-class Allowance(NamedTuple):
-    """What a budget allows at one fleet size, and the errors that decide it."""
-
-    counts_error: float
-    """Standard deviation of a histogram bin as a share of the fleet."""
-    update_error: float
-    """L2 noise of the mean update, in clips."""
-    counts_useful: bool
-    updates_useful: bool
-    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,7 @@ class Budget:
     name: str
     delta: float
     streams: tuple[Stream, ...]
+    local: LocalPlan
     lifetime_years: int
     private: bool
 
@@ -153,6 +154,20 @@ class Budget:
         """Epsilon at ``delta`` of a lifetime spent to the cap."""
         return gdp_epsilon(mu_of(self.lifetime_cap), self.delta)
 
+    def guarantee(self, task: str) -> Guarantee:
+        """Epsilons of the stream that pays for ``task``, at its own noise: a report, and 30 days,
+        365 days and a lifetime of taking part whenever the cadence and the caps allow."""
+        stream = self.stream(task)
+        one = stream.yearly_cap // stream.yearly
+        monthly = len(stream.tasks) * math.ceil(MONTH / stream.cadence)
+        totals = (
+            one,
+            one * min(stream.yearly, monthly),
+            stream.yearly_cap,
+            self.lifetime_years * stream.yearly_cap,
+        )
+        return guarantee_at(totals, self.delta)
+
     def parameters(self, task: str, fleet: int = 0) -> tuple[float, int, float]:
         """(sigma in real units at the default clip, n_min, cadence in seconds) for a round."""
         terms = self.terms(task, fleet)
@@ -172,6 +187,8 @@ class Budget:
         """Refuse a round below this budget's floors (FloorViolated) or off the lattice."""
         check_lattice(parameters)
         stream = self.stream(parameters.task)
+        if parameters.task == self.local.task:
+            raise RoundRefused("a local round has no vector")
         if parameters.sigma < stream.noise * parameters.clip:
             raise FloorViolated(
                 f"round asks for {parameters.sigma / parameters.clip:.3g} x clip of noise, "
@@ -183,6 +200,11 @@ class Budget:
                 f"the {self.name} budget wants at least {stream.n_min}"
             )
 
+    def check_local(self, terms: LocalTerms) -> None:
+        """Refuse a local round above this budget's epsilon or below its n_min (FloorViolated), or
+        one that is malformed (RoundRefused)."""
+        self.local.check(terms, self.name)
+
     def allows(self, n: int, dimension: int = LARGEST_HEAD) -> str:
         """What this budget allows ``n`` phones, as one plain sentence (see `allowance`)."""
         return self.allowance(n, dimension).sentence
@@ -192,7 +214,7 @@ class Budget:
 
         ``dimension``: values in a model update. A private budget publishes counts from 500
         phones on; any budget takes a federated step only while the L2 noise of the mean update
-        is at most 0.5 clips, and sums nothing below n_min phones.
+        is at most 0.5 clips, and sums nothing below n_min phones. Local mode is told beside it.
         """
         if n < 1:
             raise ValueError("a fleet has at least one phone")
@@ -201,12 +223,22 @@ class Budget:
         update = self._mean_noise("router", n) / MODEL_CLIP * math.sqrt(dimension)
         counts_useful = n >= max(fewest, _FEWEST_FOR_COUNTS if self.private else 0)
         updates_useful = n >= fewest and update <= _LARGEST_UPDATE_NOISE
-        sentence = (
-            f"With {n:,} {'phone' if n == 1 else 'phones'} the {self.name} budget "
-            f"(epsilon {self.yearly_epsilon:.3g} a year) {_counts_words(counts, counts_useful)}, "
-            f"and {_updates_words(update, updates_useful)}."
+        local = self.local.error(n)
+        local_useful = n >= self.local.n_min and not (self.private and local > _LARGEST_LOCAL_ERROR)
+        fleet = (
+            f"{n:,} {'phone' if n == 1 else 'phones'} the {self.name} budget "
+            f"(epsilon {self.yearly_epsilon:.3g} a year)"
         )
-        return Allowance(counts, update, counts_useful, updates_useful, sentence)
+        return Allowance(
+            counts,
+            update,
+            counts_useful,
+            updates_useful,
+            shared_sentence(fleet, counts, counts_useful, update, updates_useful),
+            local,
+            local_useful,
+            local_sentence(fleet, self.local.epsilon, local, local_useful),
+        )
 
     def _mean_noise(self, task: str, n: int) -> float:
         """Std of one coordinate of the mean over ``n`` phones, real units."""
@@ -214,30 +246,9 @@ class Budget:
         return terms.sigma * math.sqrt(n / terms.n_min + 1.0) / n
 
 
-def _counts_words(error: float, useful: bool) -> str:
-    off = f"{_figures(100 * error)} % of the fleet"
-    if useful:
-        return f"publishes usage counts, each within about {off}"
-    return f"refuses to publish usage counts (too few phones: each would be off by about {off})"
-
-
-def _updates_words(error: float, useful: bool) -> str:
-    if useful:
-        return f"takes federated model updates (noise {_figures(error)} of the largest update)"
-    return (
-        "refuses federated model updates "
-        f"(the noise would be {_figures(error)} times the largest update)"
-    )
-
-
-def _figures(value: float) -> str:
-    """Two significant figures, never in scientific notation."""
-    return f"{float(f'{value:.2g}'):,.15g}"
-
-
 _PRODUCTION_COUNTS = Stream(
     name="counts",
-    tasks=("usage",),
+    tasks=("usage", LOCAL_TASK),
     clip=USAGE_CLIP,
     scale=_USAGE_SCALE,
     noise=6.66,  # sigma 18.8 devices: mu 1.083 over 52 weekly reports
@@ -260,6 +271,12 @@ PRODUCTION = Budget(
     name="production",
     delta=1e-6,
     streams=(_PRODUCTION_COUNTS, _PRODUCTION_MODELS),
+    local=LocalPlan(
+        task=LOCAL_TASK,
+        epsilon=0.1198,  # the most of which 52 reports cost no more than 52 of the usage rounds
+        n_min=100,
+        cadence=7 * DAY,
+    ),
     lifetime_years=5,
     private=True,
 )
@@ -267,7 +284,7 @@ PRODUCTION = Budget(
 
 _DEMO_COUNTS = Stream(
     name="counts",
-    tasks=("usage",),
+    tasks=("usage", LOCAL_TASK),
     clip=USAGE_CLIP,
     scale=_USAGE_SCALE,
     noise=0.71,  # sigma 2 devices: about 8 % of 45 phones per bin
@@ -290,6 +307,7 @@ DEMO = Budget(
     name="demo",
     delta=1e-6,
     streams=(_DEMO_COUNTS, _DEMO_MODELS),
+    local=LocalPlan(task=LOCAL_TASK, epsilon=1.149, n_min=20, cadence=DAY),
     lifetime_years=1,
     private=False,
 )

@@ -19,6 +19,7 @@ __all__ = [
     "USAGE_HISTOGRAMS",
     "Histogram",
     "split_usage",
+    "usage_histogram",
     "usage_vector",
 ]
 
@@ -47,6 +48,14 @@ USAGE_DIMENSION = sum(len(histogram.bins) for histogram in USAGE_HISTOGRAMS)
 
 USAGE_CLIP = math.sqrt(len(USAGE_HISTOGRAMS))
 """L2 norm of every usage vector, in devices: one 1 in each histogram."""
+
+
+def usage_histogram(name: str) -> Histogram:
+    """The histogram called ``name``; ValueError when there is none."""
+    for histogram in USAGE_HISTOGRAMS:
+        if histogram.name == name:
+            return histogram
+    raise ValueError("there is no such usage histogram")
 
 
 def usage_vector(answers: Mapping[str, str]) -> npt.NDArray[np.float64]:

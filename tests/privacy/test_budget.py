@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from privacy import DEMO, PRODUCTION, FloorViolated, RoundRefused
+from privacy import DEMO, PRODUCTION, Budget, FloorViolated, RoundRefused
+from privacy.accounting import pure_units
 from privacy.lattice import share_variance, total_variance
 from privacy.streams import USAGE_CLIP, USAGE_DIMENSION
-from tests.privacy.parts import Round, round_of
+from tests.privacy.parts import LocalRound, Round, round_of
 
 
 @pytest.mark.parametrize("budget", [PRODUCTION, DEMO])
@@ -84,3 +85,50 @@ def test_what_a_fleet_is_allowed() -> None:
     assert DEMO.allowance(50).updates_useful
     with pytest.raises(ValueError):
         PRODUCTION.allows(0)
+
+
+def test_what_a_fleet_is_allowed_without_a_helper() -> None:
+    thousand, many = PRODUCTION.allowance(1_000), PRODUCTION.allowance(100_000)
+    assert not thousand.local_useful
+    assert many.local_useful
+    assert thousand.local_error == pytest.approx(10 * many.local_error)
+    # k-RR and subset selection of 2 among 5, one local report
+    odds = math.exp(PRODUCTION.local.epsilon)
+    p, w = 2 * odds / (2 * odds + 3), 2
+    q = p * (w - 1) / 4 + (1 - p) * w / 4
+    assert many.local_error == pytest.approx(math.sqrt(q * (1 - q) / 100_000) / (p - q), rel=1e-6)
+    assert "refuses to publish" in thousand.local_sentence
+    assert "4.3 % of the fleet" in many.local_sentence
+    assert "no model updates" in many.local_sentence
+    assert DEMO.allowance(50).local_useful
+    assert not DEMO.allowance(19).local_useful
+
+
+@pytest.mark.parametrize("budget", [PRODUCTION, DEMO], ids=["production", "demo"])
+def test_a_year_of_local_reports_costs_what_the_stream_may_spend(budget: Budget) -> None:
+    stream = budget.stream(budget.local.task)
+    one = pure_units(budget.local.epsilon)
+    assert stream.name == "counts"
+    assert stream.yearly * one <= stream.yearly_cap < (stream.yearly + 1) * one
+    assert stream.yearly * one >= 0.999 * stream.yearly_cap
+    budget.check_local(LocalRound(epsilon=budget.local.epsilon))
+    with pytest.raises(FloorViolated):
+        budget.check_local(LocalRound(epsilon=budget.local.epsilon * 1.01))
+    with pytest.raises(FloorViolated):
+        budget.check_local(LocalRound(epsilon=budget.local.epsilon, n_min=budget.local.n_min - 1))
+
+
+def test_a_local_task_has_no_vector() -> None:
+    with pytest.raises(RoundRefused, match="no vector"):
+        PRODUCTION.check(replace(Round(), task="local_usage"))
+
+
+def test_the_planned_guarantees_have_their_windows() -> None:
+    counts, models = PRODUCTION.guarantee("usage"), PRODUCTION.guarantee("router")
+    for one in (counts, models):
+        assert one.per_report < one.month < one.year < one.lifetime
+        assert one.delta == 1e-6
+        assert one.year == pytest.approx(5.35, abs=0.01)
+    assert counts.per_report == pytest.approx(0.613, abs=0.001)
+    assert models.per_report == pytest.approx(1.293, abs=0.001)
+    assert PRODUCTION.guarantee("local_usage") == counts

@@ -21,7 +21,7 @@ from privacy import (
 )
 from privacy.accounting import rho_units
 from privacy.budget import YEAR
-from privacy.chain import Commit, Mechanism, Reserve
+from privacy.chain import Commit, GaussianMechanism, Reserve
 from privacy.ledger import Reservation
 from tests.privacy.parts import (
     DAY,
@@ -32,7 +32,7 @@ from tests.privacy.parts import (
     used_ledger,
 )
 
-USAGE = Mechanism(
+USAGE = GaussianMechanism(
     clip=PRODUCTION.terms("usage").clip,
     sigma=PRODUCTION.terms("usage").sigma,
     scale=256,
@@ -180,7 +180,7 @@ def test_a_commit_needs_its_own_reservation_once() -> None:
     with pytest.raises(ValueError, match="already"):
         ledger.commit(mine, bytes(32))
     with pytest.raises(ValueError, match="no such"):
-        ledger.commit(Reservation(99, "usage", 1, COST, START), bytes(32))
+        ledger.commit(Reservation(99, "usage", 1, COST, START, START), bytes(32))
 
 
 def edit(old: bytes, new: bytes) -> Callable[[MemoryLog], None]:
@@ -216,6 +216,7 @@ def back_in_time(log: MemoryLog) -> None:
 
 TAMPERINGS = {
     "an edited cost": edit(b'"rho":', b'"rho":1'),
+    "an edited date": edit(b'"latest":1', b'"latest":2'),
     "an edited round": edit(b'"round":2', b'"round":7'),
     "an edited hash": edit(b'"sha256":"', b'"sha256":"0'),
     "an entry dropped": drop(2),

@@ -13,6 +13,7 @@ from privacy.streams import (
     USAGE_DIMENSION,
     USAGE_HISTOGRAMS,
     split_usage,
+    usage_histogram,
     usage_vector,
 )
 
@@ -27,7 +28,7 @@ def test_every_report_has_one_answer_per_histogram(chosen: dict[str, str]) -> No
     assert {name: max(bins, key=bins.__getitem__) for name, bins in back.items()} == chosen
     assert all(sum(bins.values()) == 1.0 for bins in back.values())
     # the clip does not cost a single lattice unit
-    assert np.array_equal(clip_to_lattice(vector, USAGE_CLIP, 256), vector * 256)
+    assert np.array_equal(clip_to_lattice(vector, USAGE_CLIP, 256, bytes), vector * 256)
 
 
 def test_answers_outside_the_closed_lists_are_refused_without_being_repeated() -> None:
@@ -42,3 +43,10 @@ def test_answers_outside_the_closed_lists_are_refused_without_being_repeated() -
         assert "diary" not in str(caught.value)
     with pytest.raises(ValueError):
         split_usage(np.zeros(31))
+
+
+def test_a_histogram_is_found_by_its_name() -> None:
+    assert usage_histogram("language").bins == ("zh", "en", "mixed", "none")
+    with pytest.raises(ValueError) as caught:
+        usage_histogram("my secret diary")
+    assert "diary" not in str(caught.value)
