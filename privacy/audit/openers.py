@@ -1,8 +1,9 @@
-"""Who can open a ledger: an exported file by itself, a sealed one by the room that sealed it.
+"""Who can open a ledger or a fleet: an exported file by itself, the rest by who made it.
 
-A package that owns a ledger format registers ``open_ledger(path) -> AppendLog`` under the entry
-point group ``reverie.ledgers``; it raises `LedgerUnavailable` with one clear line for a path that
-is not its own or that it cannot unlock. So the auditor never imports a phone.
+A package that owns a ledger format registers ``open_ledger(path)``, which returns its log, under
+the entry point group ``reverie.ledgers``; one that can show a fleet registers ``open_fleet(source)
+-> FleetEvidence`` under ``reverie.fleets``. They raise a `PrivacyError` with one clear line for
+what is not theirs or cannot be unlocked. So the auditor imports neither a phone nor a cloud.
 """
 
 from __future__ import annotations
@@ -10,18 +11,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any, Protocol
 
-from privacy.errors import LedgerCorrupt, LedgerUnavailable
-from privacy.ledger import AppendLog
+from privacy.audit.evidence import FleetEvidence
+from privacy.chain import decode_entry
+from privacy.errors import LedgerCorrupt, LedgerUnavailable, PrivacyError
 
-__all__ = ["LARGEST_EXPORT", "OPENER_GROUP", "export_ledger", "read_ledger"]
+__all__ = [
+    "FLEET_GROUP",
+    "LARGEST_EXPORT",
+    "OPENER_GROUP",
+    "ReadableLog",
+    "export_ledger",
+    "read_fleet",
+    "read_ledger",
+]
 
 OPENER_GROUP = "reverie.ledgers"
+FLEET_GROUP = "reverie.fleets"
 
-LARGEST_EXPORT = 256 << 20
-"""Bytes of an exported ledger we are willing to read."""
+LARGEST_EXPORT = 32 << 20
+"""Bytes of an exported ledger we are willing to read: a lifetime of charges is half a megabyte."""
 
-Opener = Callable[[Path], AppendLog]
+_LONGEST_LINE = 1 << 14
+"""Bytes of an entry: a receipt, the longest, has under two thousand."""
+
+
+class ReadableLog(Protocol):
+    """What an opener of ledgers returns."""
+
+    def read(self) -> Iterator[tuple[int, bytes]]:
+        """Every (sequence number, entry), oldest first."""
+        ...
 
 
 def read_ledger(path: Path) -> list[bytes]:
@@ -34,7 +55,7 @@ def read_ledger(path: Path) -> list[bytes]:
         return _read_export(path)
     if not path.exists():
         raise LedgerUnavailable(f"{path}: no such ledger")
-    log = _open_sealed(path)
+    log: ReadableLog = _first_that_opens(OPENER_GROUP, path, "a sealed ledger")
     try:
         return [payload for _, payload in log.read()]
     except LedgerUnavailable:
@@ -42,6 +63,17 @@ def read_ledger(path: Path) -> list[bytes]:
     except Exception as error:  # the opener's own kinds, which we cannot name here
         kind = type(error).__name__
         raise LedgerCorrupt(f"{path}: the sealed ledger cannot be read whole ({kind})") from error
+
+
+def read_fleet(source: str) -> FleetEvidence:
+    """What the fleet at ``source`` (a database, or an address) shows of itself.
+
+    LedgerUnavailable with one clear line when nobody can open it.
+    """
+    found = _first_that_opens(FLEET_GROUP, source, "a fleet")
+    if not isinstance(found, FleetEvidence):
+        raise LedgerUnavailable(f"{source}: what opened it shows no evidence of a fleet")
+    return found
 
 
 def export_ledger(payloads: Iterable[bytes], target: Path) -> int:
@@ -56,25 +88,42 @@ def _read_export(path: Path) -> list[bytes]:
     try:
         if path.stat().st_size > LARGEST_EXPORT:
             raise LedgerUnavailable(f"{path}: too large to be an exported ledger")
-        return path.read_bytes().splitlines()
+        lines = path.read_bytes().splitlines()
     except OSError as error:
         raise LedgerUnavailable(f"{path}: {error.strerror or 'cannot be read'}") from None
+    if lines and not any(_is_entry(line) for line in lines):
+        raise LedgerUnavailable(
+            f"{path}: not a ledger; make one with: reverie-audit export FOLDER FILE"
+        )
+    return lines
 
 
-def _open_sealed(path: Path) -> AppendLog:
+def _is_entry(line: bytes) -> bool:
+    if len(line) > _LONGEST_LINE:
+        return False
+    try:
+        decode_entry(line)
+    except LedgerCorrupt:
+        return False
+    return True
+
+
+def _first_that_opens(group: str, what: Path | str, kind: str) -> Any:
     reasons = []
-    for opener in _openers():
+    for opener in _openers(group):
         try:
-            return opener(path)
-        except LedgerUnavailable as error:
+            return opener(what)
+        except PrivacyError as error:
             reasons.append(str(error))
+        except (OSError, ValueError) as error:
+            reasons.append(f"{what}: cannot be read ({type(error).__name__})")
     if not reasons:
-        raise LedgerUnavailable("no package here can open a sealed ledger: install reverie whole")
+        raise LedgerUnavailable(f"no package here can open {kind}: install reverie whole")
     raise LedgerUnavailable("; ".join(reasons))
 
 
-def _openers() -> Iterator[Opener]:
-    for point in sorted(entry_points(group=OPENER_GROUP), key=lambda point: point.name):
+def _openers(group: str) -> Iterator[Callable[[Any], Any]]:
+    for point in sorted(entry_points(group=group), key=lambda point: point.name):
         try:
             yield point.load()
         except ImportError:
