@@ -16,6 +16,7 @@ from protocol.packing import KIB
 __all__ = [
     "MAX_CHUNK",
     "MAX_INTEGER",
+    "MAX_RECEIPT",
     "MAX_TOKEN",
     "MAX_UPLOAD",
     "UPLOAD_ID_SIZE",
@@ -52,6 +53,9 @@ MAX_ROUNDS = 16
 MAX_RELEASES = 8
 MAX_DESCRIPTOR = 1 * KIB
 MAX_MANIFEST = 4 * KIB
+MAX_RECEIPTS = 8
+MAX_RECEIPT = 512
+"""Bytes of a signed receipt; what it says is the privacy room's affair."""
 MAX_TOKEN = 128
 UPLOAD_ID_SIZE = 16
 NONCE_SIZE = 32
@@ -79,6 +83,7 @@ Digest = Annotated[bytes, Field(min_length=DIGEST_SIZE, max_length=DIGEST_SIZE)]
 Key = Annotated[bytes, Field(min_length=KEY_SIZE, max_length=KEY_SIZE)]
 Signature = Annotated[bytes, Field(min_length=SIGNATURE_SIZE, max_length=SIGNATURE_SIZE)]
 Chunk = Annotated[bytes, Field(max_length=MAX_CHUNK)]
+Receipt = Annotated[bytes, Field(max_length=MAX_RECEIPT)]
 Seconds = Annotated[float, Field(ge=0.0)]
 
 
@@ -159,7 +164,11 @@ class Enrolled(ProtocolModel):
 
 
 class Plan(ProtocolModel):
-    """What is open: signed round descriptors, signed manifests, and when to come back."""
+    """What is open: signed round descriptors, signed manifests, and when to come back.
+
+    ``receipts``: the newest receipt of each task this phone has reported for, so that a phone
+    restored from an old copy learns of reports its ledger no longer knows.
+    """
 
     type: Literal["plan"] = "plan"
     rounds: Annotated[
@@ -171,24 +180,29 @@ class Plan(ProtocolModel):
         Field(max_length=MAX_RELEASES),
     ]
     retry_after: Seconds
+    receipts: Annotated[tuple[Receipt, ...], Field(max_length=MAX_RECEIPTS)] = ()
 
 
 class UploadAccept(ProtocolModel):
-    """Server wants the upload from ``offset``; ``committed`` means it already has all of it."""
+    """Server wants the upload from ``offset``; ``committed`` means it already has all of it, and
+    ``receipt`` then says so under its signature."""
 
     type: Literal["upload_accept"] = "upload_accept"
     upload_id: UploadId
     offset: Count
     committed: bool
+    receipt: Receipt = b""
 
 
 class UploadAck(ProtocolModel):
-    """Server holds ``offset`` bytes; ``committed`` is True only after the durable commit."""
+    """Server holds ``offset`` bytes; ``committed`` is True only after the durable commit, and
+    ``receipt`` then says so under its signature."""
 
     type: Literal["upload_ack"] = "upload_ack"
     upload_id: UploadId
     offset: Count
     committed: bool
+    receipt: Receipt = b""
 
 
 class ReleaseBlob(ProtocolModel):

@@ -44,7 +44,8 @@ speaks meanwhile breaks the protocol:
 
 One upload and one fetch are in progress at a time. Nothing of a session survives it: a client
 whose connection breaks offers the same upload again from its outbox, and the server answers
-``committed`` at once when it already has it.
+``committed`` at once when it already has it. A receipt comes with ``committed`` and never without;
+what it says is checked by the owner, not here.
 """
 
 from protocol.session_client import ClientSession

@@ -191,7 +191,13 @@ class ClientSession(SessionCore):
         self._state = _State.OPEN
         self._retry_after = message.retry_after
         return [
-            PlanReceived(message.rounds, message.releases, message.retry_after, self._server_time)
+            PlanReceived(
+                message.rounds,
+                message.releases,
+                message.retry_after,
+                self._server_time,
+                message.receipts,
+            )
         ]
 
     def _accepted(self, message: UploadAccept) -> list[Event]:
@@ -199,7 +205,9 @@ class ClientSession(SessionCore):
         if upload.accepted or message.offset > len(upload.body):
             raise SessionError("bad_message", "an upload was accepted twice or out of range")
         if message.committed:
-            return self._committed(upload)
+            return self._committed(upload, message.receipt)
+        if message.receipt:
+            raise SessionError("bad_message", "a receipt for an upload that is not committed")
         upload.accepted = True
         # The receiver's offset wins: it alone knows what it holds.
         upload.sent = upload.held = message.offset
@@ -213,14 +221,16 @@ class ClientSession(SessionCore):
         if message.committed:
             if message.offset != len(upload.body):
                 raise SessionError("bad_message", "an upload was committed before it was whole")
-            return self._committed(upload)
+            return self._committed(upload, message.receipt)
+        if message.receipt:
+            raise SessionError("bad_message", "a receipt for an upload that is not committed")
         upload.held = message.offset
         self._send_chunks(upload)
         return []
 
-    def _committed(self, upload: _Upload) -> list[Event]:
+    def _committed(self, upload: _Upload, receipt: bytes) -> list[Event]:
         self._next_upload()
-        return [UploadCommitted(upload.upload_id)]
+        return [UploadCommitted(upload.upload_id, receipt)]
 
     def _blob(self, message: ReleaseBlob) -> list[Event]:
         fetching = self._fetches[0] if self._fetches else None

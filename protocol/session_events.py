@@ -43,12 +43,13 @@ class Enrolled:
 
 @dataclass(frozen=True, slots=True)
 class PlanReceived:
-    """Client: the session is open. Descriptors and manifests are signed and not yet checked."""
+    """Client: the session is open. All blobs are signed and not yet checked."""
 
     rounds: tuple[bytes, ...]
     releases: tuple[bytes, ...]
     retry_after: float
     server_time: float
+    receipts: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,13 @@ class FetchRefused:
 
 @dataclass(frozen=True, slots=True)
 class UploadCommitted:
-    """Client: the cloud holds the upload durably; the outbox may drop it."""
+    """Client: the cloud holds the upload durably; the outbox may drop it.
+
+    ``receipt``: its signed receipt, not yet checked; empty when the cloud gave none.
+    """
 
     upload_id: bytes
+    receipt: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,15 +89,27 @@ class ServerSession(SessionCore):
         self._state = _State.OPEN
 
     def accept_upload(
-        self, upload_id: bytes, offset: int = 0, committed: bool = False, *, held: bytes = b""
+        self,
+        upload_id: bytes,
+        offset: int = 0,
+        committed: bool = False,
+        *,
+        held: bytes = b"",
+        receipt: bytes = b"",
     ) -> None:
         """After UploadOffered: ``committed`` when it is already durable, else send from ``offset``.
 
-        An offset over 0 needs the ``held`` bytes before it, from wherever the owner kept them.
+        An offset over 0 needs the ``held`` bytes before it, from wherever the owner kept them. A
+        ``receipt`` goes with ``committed`` only.
         """
         upload = self._offered(upload_id)
+        self._require(committed or not receipt, "a receipt is for what is committed")
         if committed:
-            self._send(UploadAccept(upload_id=upload_id, offset=upload.size, committed=True))
+            self._send(
+                UploadAccept(
+                    upload_id=upload_id, offset=upload.size, committed=True, receipt=receipt
+                )
+            )
             self._upload = None
             return
         self._require(offset == len(held) < upload.size, "the offset is not what is held")
@@ -105,11 +117,16 @@ class ServerSession(SessionCore):
         upload.body += held
         self._send(UploadAccept(upload_id=upload_id, offset=offset, committed=False))
 
-    def acknowledge(self, upload_id: bytes) -> None:
-        """After UploadReceived and its durable commit: the phone may forget the upload."""
+    def acknowledge(self, upload_id: bytes, receipt: bytes = b"") -> None:
+        """After UploadReceived and its durable commit: the phone may forget the upload.
+
+        ``receipt``: what the cloud signed about it, at most 512 bytes.
+        """
         upload = self._offered(upload_id)
         self._require(len(upload.body) == upload.size, "the upload is not whole")
-        self._send(UploadAck(upload_id=upload_id, offset=upload.size, committed=True))
+        self._send(
+            UploadAck(upload_id=upload_id, offset=upload.size, committed=True, receipt=receipt)
+        )
         self._upload = None
 
     def refuse_upload(self, upload_id: bytes, code: RefusalCode, detail: str = "") -> None:

@@ -30,7 +30,12 @@ from tests.protocol.samples import bits
 KEY = DeviceKey.generate(bits(11))
 TOKEN = "a-token"
 NOW = 1_000.0
-PLAN = Plan(rounds=(b"r1", b"r2"), releases=(b"m1",), retry_after=60.0)
+PLAN = Plan(rounds=(b"r1", b"r2"), releases=(b"m1",), retry_after=60.0, receipts=(b"c1",))
+
+
+def receipt_for(upload_id: bytes) -> bytes:
+    """What this cloud signs about an upload: opaque to the session."""
+    return b"receipt of " + upload_id
 
 
 @dataclass
@@ -67,13 +72,13 @@ class Cloud:
                 if upload_id in self.refuses:
                     session.refuse_upload(upload_id, self.refuses[upload_id], "no")
                 elif upload_id in self.committed:
-                    session.accept_upload(upload_id, size, True)
+                    session.accept_upload(upload_id, size, True, receipt=receipt_for(upload_id))
                 else:
                     session.accept_upload(upload_id, 0, False)
             case UploadReceived(upload_id=upload_id, body=body):
                 self.committed[upload_id] = body
                 self.commits.append(upload_id)
-                session.acknowledge(upload_id)
+                session.acknowledge(upload_id, receipt_for(upload_id))
             case FetchRequested(model=model, version=version, base=base):
                 blob = self.releases.get((model, version, base))
                 if blob is None:
@@ -94,6 +99,7 @@ class Device:
     received: dict[tuple[str, int, int], bytes] = field(default_factory=dict)
     refused: list[UploadRefused | FetchRefused] = field(default_factory=list)
     plans: list[PlanReceived] = field(default_factory=list)
+    receipts: dict[bytes, bytes] = field(default_factory=dict)
 
     def session(self, seed: int = 1) -> ClientSession:
         return ClientSession(
@@ -114,7 +120,8 @@ class Device:
                     session.upload(upload_id, body)
                 for (model, version, base), size in self.wanted.items():
                     session.fetch(model, version, base, size)
-            case UploadCommitted(upload_id=upload_id):
+            case UploadCommitted(upload_id=upload_id, receipt=receipt):
+                self.receipts[upload_id] = receipt
                 del self.outbox[upload_id]
             case ReleaseReceived(model=model, version=version, base=base, blob=blob):
                 self.received[model, version, base] = blob

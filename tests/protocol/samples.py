@@ -82,6 +82,7 @@ _count = st.integers(0, MAX_INTEGER)
 _name = st.text(min_size=1, max_size=32)
 _seconds = st.floats(0, 1e12)
 _id = _exactly(16)
+_receipt = st.binary(max_size=60)
 _codes = st.sampled_from(["revoked", "bad_proof", "busy", "stale_round", "unknown_release"])
 
 MESSAGES: st.SearchStrategy[Any] = st.one_of(
@@ -115,9 +116,12 @@ MESSAGES: st.SearchStrategy[Any] = st.one_of(
         rounds=st.lists(st.binary(max_size=100), max_size=4).map(tuple),
         releases=st.lists(st.binary(max_size=100), max_size=4).map(tuple),
         retry_after=_seconds,
+        receipts=st.lists(_receipt, max_size=8).map(tuple),
     ),
-    st.builds(UploadAccept, upload_id=_id, offset=_count, committed=st.booleans()),
-    st.builds(UploadAck, upload_id=_id, offset=_count, committed=st.booleans()),
+    st.builds(
+        UploadAccept, upload_id=_id, offset=_count, committed=st.booleans(), receipt=_receipt
+    ),
+    st.builds(UploadAck, upload_id=_id, offset=_count, committed=st.booleans(), receipt=_receipt),
     st.builds(
         ReleaseBlob,
         model=_name,

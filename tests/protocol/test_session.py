@@ -43,7 +43,7 @@ from protocol.session import (
     UploadReceived,
 )
 from protocol.wire import MAX_FRAME, decode, encode
-from tests.protocol.link import NOW, PLAN, Cloud, Device, Exchange
+from tests.protocol.link import NOW, PLAN, Cloud, Device, Exchange, receipt_for
 from tests.protocol.samples import MESSAGES, bits
 
 UPLOADS = {b"u" * 16: bits(21)(3 * MAX_CHUNK + 5), b"v" * 16: bits(22)(100)}
@@ -84,6 +84,8 @@ def test_a_whole_session_enrols_uploads_and_fetches() -> None:
     assert not device.outbox
     plan = device.plans[0]
     assert (plan.rounds, plan.releases) == (PLAN.rounds, PLAN.releases)
+    assert plan.receipts == PLAN.receipts
+    assert device.receipts == {upload_id: receipt_for(upload_id) for upload_id in UPLOADS}
     assert (plan.retry_after, plan.server_time) == (PLAN.retry_after, NOW)
     proof = next(event for event in exchange.server_events if isinstance(event, ProofOffered))
     assert proof.have == {"router": 1}
@@ -136,6 +138,7 @@ def test_an_upload_committed_but_not_acknowledged_is_committed_at_the_next_offer
     assert not device.outbox
     assert not any(isinstance(event, UploadReceived) for event in exchange.server_events)
     assert cloud.commits == []
+    assert device.receipts == {upload_id: receipt_for(upload_id) for upload_id in UPLOADS}
 
 
 def test_at_most_four_chunks_are_unacknowledged() -> None:
@@ -158,6 +161,15 @@ def test_a_server_may_resume_from_bytes_it_kept() -> None:
     client.receive(server.frames_to_send()[0])
     (chunk,) = client.frames_to_send()
     assert server.receive(chunk) == [UploadReceived(upload_id, body)]
+
+
+def test_a_server_gives_no_receipt_for_what_is_not_committed() -> None:
+    client, server = open_client(), open_server()
+    client.upload(b"u" * 16, b"body")
+    server.receive(client.frames_to_send()[0])
+    with pytest.raises(SessionError):
+        server.accept_upload(b"u" * 16, receipt=b"early")
+    assert server.frames_to_send() == []
 
 
 def test_a_refused_upload_leaves_the_session_open() -> None:
@@ -323,6 +335,11 @@ def blob(**changes: Any) -> ReleaseBlob:
         [UploadAck(upload_id=b"w" * 16, offset=1, committed=False)],
         [UploadAck(upload_id=b"u" * 16, offset=0, committed=True)],
         [UploadAccept(upload_id=b"u" * 16, offset=101, committed=False)],
+        [UploadAccept(upload_id=b"u" * 16, offset=0, committed=False, receipt=b"early")],
+        [
+            UploadAccept(upload_id=b"u" * 16, offset=0, committed=False),
+            UploadAck(upload_id=b"u" * 16, offset=50, committed=False, receipt=b"early"),
+        ],
         [
             UploadAccept(upload_id=b"u" * 16, offset=0, committed=False),
             UploadAck(upload_id=b"u" * 16, offset=50, committed=True),

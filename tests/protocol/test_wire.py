@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from protocol.errors import FrameTooLarge, MalformedFrame, UnknownMessage, WireError
 from protocol.messages import (
     MAX_CHUNK,
+    MAX_RECEIPT,
     Bye,
     Challenge,
     Fetch,
@@ -20,6 +21,8 @@ from protocol.messages import (
     Message,
     Plan,
     Refusal,
+    UploadAccept,
+    UploadAck,
     UploadBegin,
     UploadChunk,
 )
@@ -110,6 +113,17 @@ def test_size_is_checked_before_parsing() -> None:
         decode(b"\xc1" * (MAX_FRAME + 1))
     with pytest.raises(MalformedFrame):
         decode(b"\xc1" * MAX_FRAME)
+
+
+def test_receipts_are_bounded_and_the_fullest_plan_of_them_is_small() -> None:
+    receipts = (bytes(MAX_RECEIPT),) * 8
+    assert len(encode(Plan(rounds=(), releases=(), retry_after=0.0, receipts=receipts))) < 5_000
+    for bad in ((*receipts, b""), (bytes(MAX_RECEIPT + 1),)):
+        with pytest.raises(ValidationError):
+            Plan(rounds=(), releases=(), retry_after=0.0, receipts=bad)
+    for kind in (UploadAck, UploadAccept):
+        with pytest.raises(ValidationError):
+            kind(upload_id=bytes(16), offset=0, committed=True, receipt=bytes(MAX_RECEIPT + 1))
 
 
 def test_the_largest_chunk_fits_one_frame() -> None:
