@@ -13,10 +13,19 @@ import typer
 from platformdirs import user_data_path
 
 from cloud.actors.registry import Registry
+from cloud.announcements import tell_cloud, tell_helper
 from cloud.config import DAY, DEFAULT_HELPER_PORT, DEFAULT_PORT, CloudConfig
 from cloud.console import check_bind, fail, out, plain_errors, print_json, show
+from cloud.helper_token import FILE_NAME
 from cloud.logs import configure_logs
-from cloud.serve import Listening, ServeOptions, serve_cloud, serve_helper
+from cloud.serve import (
+    HelperListening,
+    HelperOptions,
+    Listening,
+    ServeOptions,
+    serve_cloud,
+    serve_helper,
+)
 from cloud.service import TOKEN_BYTES
 from cloud.storage import Database
 from cloud.storage.work import report
@@ -39,6 +48,10 @@ State = Annotated[
     typer.Option(help="Folder of keys, database and blobs.", envvar="REVERIE_CLOUD_STATE"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+BudgetName = Annotated[
+    Literal["production", "demo"],
+    typer.Option(help="Privacy budget of the rounds; demo is NOT private."),
+]
 Insecure = Annotated[bool, typer.Option(help="Allow an address beyond this machine, without TLS.")]
 _STATE = user_data_path("reverie") / "cloud"
 _HELPER_STATE = user_data_path("reverie") / "helper"
@@ -57,13 +70,22 @@ def serve(
     ray_address: Annotated[
         str | None, typer.Option(help="A running Ray cluster; else a local one is started.")
     ] = None,
-    budget: Annotated[
-        Literal["production", "demo"],
-        typer.Option(help="Privacy budget of the rounds; demo is NOT private."),
-    ] = "production",
+    budget: BudgetName = "production",
+    aggregation: Annotated[
+        Literal["two-server", "local"],
+        typer.Option(
+            help="local asks no helper: phones randomise single answers, models learn nothing."
+        ),
+    ] = "two-server",
     helper: Annotated[
         str | None, typer.Option(help="URL of a helper run by a second operator.")
     ] = None,
+    helper_token_file: Annotated[
+        Path | None, typer.Option(help="The token file the helper's operator handed over.")
+    ] = None,
+    new_helper: Annotated[
+        bool, typer.Option(help="Trust another helper from now on; phones will refuse it.")
+    ] = False,
     open_enrolment: Annotated[
         bool, typer.Option(help="Admit phones without a token (this machine only).")
     ] = False,
@@ -79,31 +101,35 @@ def serve(
 
       reverie-cloud serve --open-enrolment --budget demo
 
-      reverie-cloud serve --helper http://127.0.0.1:8771 --state ./cloud
+      reverie-cloud serve --helper http://127.0.0.1:8771 --helper-token-file ./helper.token
+
+      reverie-cloud serve --aggregation local
     """
     loopback = check_bind(host, insecure)
     if open_enrolment and not loopback:
         fail("--open-enrolment works on a loopback address only: hand out tokens instead")
+    if helper is not None and aggregation == "local":
+        fail("--aggregation local asks no helper: leave out --helper")
+    if helper is not None and helper_token_file is None:
+        fail("--helper needs --helper-token-file: ask the helper's operator for the file")
     config = CloudConfig(
-        state=state, budget=budget, helper_url=helper, open_enrolment=open_enrolment
+        state=state,
+        budget=budget,
+        aggregation=aggregation,
+        helper_url=helper,
+        helper_token_file=helper_token_file,
+        new_helper=new_helper,
+        open_enrolment=open_enrolment,
     )
     options = ServeOptions(host, port, tick_seconds, runtime, ray_address)
 
     def announce(listening: Listening) -> None:
         if as_json:
-            print_json(vars(listening) | {"budget": budget, "embedded_helper": helper is None})
-            return
-        out.print(f"cloud       {listening.url}", highlight=False)
-        out.print(f"public key  {listening.public_key}", highlight=False)
-        out.print(f"token       {listening.token}  (enrols one phone, once)", highlight=False)
-        if budget == "demo":
-            out.print("[bold red]The demo budget is not private.[/]")
-        if helper is None:
-            out.print(
-                "[yellow]The helper runs in this process: one operator holding both halves of the "
-                "aggregation gives no gain in trust. Use --helper URL for a second operator's.[/]"
-            )
-        out.print("Ctrl-C stops it.")
+            how = {"budget": budget, "aggregation": aggregation}
+            embedded = helper is None and aggregation == "two-server"
+            print_json(vars(listening) | how | {"embedded_helper": embedded})
+        else:
+            tell_cloud(listening, budget, aggregation, helper)
 
     configure_logs()
     with plain_errors(state):
@@ -119,28 +145,33 @@ def helper(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = (
         DEFAULT_HELPER_PORT
     ),
+    budget: BudgetName = "production",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(help="Where the leader's token is kept; made at the first start."),
+    ] = None,
     insecure: Insecure = False,
     as_json: Json = False,
 ) -> None:
     """Run the helper of the two-server aggregation; meant for a second operator.
 
-    Example:
+    It holds every batch against the floors of its own --budget, whatever the leader asks.
+
+    Examples:
 
       reverie-cloud helper --state ./helper --port 8771
+
+      reverie-cloud helper --budget demo --token-file ./helper.token
     """
     check_bind(host, insecure)
+    options = HelperOptions(state, host, port, budget, token_file or state / FILE_NAME)
 
-    def announce(url: str, public_key: str) -> None:
-        if as_json:
-            print_json({"url": url, "public_key": public_key})
-            return
-        out.print(f"helper      {url}", highlight=False)
-        out.print(f"public key  {public_key}", highlight=False)
-        out.print("Ctrl-C stops it.")
+    def announce(listening: HelperListening) -> None:
+        print_json(vars(listening)) if as_json else tell_helper(listening)
 
     configure_logs()
     with plain_errors(state):
-        asyncio.run(serve_helper(state, host, port, announce))
+        asyncio.run(serve_helper(options, announce))
 
 
 @app.command()

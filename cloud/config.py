@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from privacy import BUDGETS
+from protocol.rounds import SHARED_TASKS
 
 __all__ = ["DAY", "HOUR", "CloudConfig"]
 
@@ -31,7 +32,14 @@ class CloudConfig(BaseModel):
     database: SecretStr | None = Field(
         None, description="SQLAlchemy URL; SQLite in the state folder"
     )
+    aggregation: Literal["two-server", "local"] = Field(
+        "two-server", description="local: no helper; phones randomise single answers, no updates"
+    )
     helper_url: str | None = Field(None, description="None embeds a helper in this process")
+    helper_token_file: Path | None = Field(
+        None, description="what the helper's operator handed over; needed with helper_url"
+    )
+    new_helper: bool = Field(False, description="trust another helper than the one pinned")
     open_enrolment: bool = False
     token_lifetime: float = Field(7 * DAY, gt=0, description="seconds")
     revisit: float | None = Field(
@@ -56,7 +64,10 @@ class CloudConfig(BaseModel):
         if self.revisit is not None:
             return self.revisit
         budget = BUDGETS[self.budget]
-        return min(DAY, min(budget.terms(task).cadence for task in budget.tasks) / 2)
+        cadences = [budget.local.cadence]
+        if self.aggregation == "two-server":
+            cadences = [budget.terms(task).cadence for task in SHARED_TASKS]
+        return min(DAY, min(cadences) / 2)
 
     @property
     def blobs(self) -> Path:

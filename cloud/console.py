@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cloud.actors.ray_runtime import RayUnavailable
-from cloud.helper_client import HelperUnavailable
+from cloud.helper_client import HelperChanged, HelperUnavailable, HelperUnsuitable
 from cloud.identity import KeyFileUnusable
 from cloud.serve import PortBusy
 from cloud.storage import DatabaseUnavailable
@@ -43,7 +43,15 @@ def check_bind(host: str, insecure: bool) -> bool:
 @contextmanager
 def plain_errors(state: Path) -> Iterator[None]:
     """Turn what a user can mend into one line; anything else is a fault and shows itself."""
-    plain = (PortBusy, DatabaseUnavailable, KeyFileUnusable, HelperUnavailable, RayUnavailable)
+    plain = (
+        PortBusy,
+        DatabaseUnavailable,
+        KeyFileUnusable,
+        HelperUnavailable,
+        HelperChanged,
+        HelperUnsuitable,
+        RayUnavailable,
+    )
     try:
         yield
     except plain as error:

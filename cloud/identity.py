@@ -8,7 +8,7 @@ from pathlib import Path
 
 from protocol.identity import SigningKey
 
-__all__ = ["KeyFileUnusable", "ensure_key", "read_key", "signing_key"]
+__all__ = ["KeyFileUnusable", "create_private", "ensure_key", "read_key", "signing_key"]
 
 KEY_BYTES = 32
 
@@ -25,7 +25,7 @@ def ensure_key(path: Path, bits: Callable[[int], bytes]) -> bytes:
         OSError: the folder cannot be written.
     """
     if not path.exists():
-        _create(path, bits(KEY_BYTES))
+        create_private(path, bits(KEY_BYTES))
     return read_key(path)
 
 
@@ -49,12 +49,13 @@ def signing_key(path: str | Path) -> SigningKey:
     return SigningKey(read_key(Path(path)))
 
 
-def _create(path: Path, key: bytes) -> None:
+def create_private(path: Path, secret: bytes) -> None:
+    """Write a secret to a new file of mode 0600, durably; a file that is there already stays."""
     # Linked into place whole: a crash leaves no half key, a rival process no second one.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
-        file.write(key)
+        file.write(secret)
         file.flush()
         os.fsync(file.fileno())
     try:

@@ -20,9 +20,20 @@ from cloud.actors.runtime import InProcessRuntime, Runtime
 from cloud.config import CloudConfig
 from cloud.gateway.app import Root, make_app
 from cloud.helper_app import make_helper_app
+from cloud.helper_client import HelperIdentity
+from cloud.helper_token import ensure_token
 from cloud.service import Cloud
 
-__all__ = ["Listening", "PortBusy", "ServeOptions", "serve_cloud", "serve_helper", "ticking"]
+__all__ = [
+    "HelperListening",
+    "HelperOptions",
+    "Listening",
+    "PortBusy",
+    "ServeOptions",
+    "serve_cloud",
+    "serve_helper",
+    "ticking",
+]
 
 log = structlog.get_logger("reverie.cloud")
 
@@ -46,11 +57,36 @@ class ServeOptions:
 
 @dataclass(frozen=True)
 class Listening:
-    """What a started cloud tells its operator: its address, public key, and a one-time token."""
+    """What a started cloud tells its operator: its address, public key, a one-time token, and the
+    keys of the helper it works with ("" in local mode)."""
 
     url: str
     public_key: str
     token: str
+    helper_key: str
+    helper_signing_key: str
+
+
+@dataclass(frozen=True)
+class HelperOptions:
+    """The helper's own folder, address, floors, and where its leader's token lies."""
+
+    state: Path
+    host: str
+    port: int
+    budget: str
+    token_file: Path
+
+
+@dataclass(frozen=True)
+class HelperListening:
+    """What a started helper tells its operator. The token itself is shown nowhere."""
+
+    url: str
+    public_key: str
+    signing_public_key: str
+    budget: str
+    token_file: str
 
 
 async def serve_cloud(
@@ -68,15 +104,20 @@ async def serve_cloud(
         await cloud.start()
         root = Root(cloud.public_key, config.budget, config.open_enrolment)
         runner = web.AppRunner(
-            make_app(cloud.endpoint(), root, time.time),
+            make_app(cloud.endpoint(), root, time.time, cloud.transparency),
             access_log=None,
             shutdown_timeout=DRAIN_SECONDS,
         )
         try:
             url = await _listen(runner, options.host, options.port)
             token = await cloud.issue_token(time.time())
-            announce(Listening(url, cloud.public_key.hex(), token))
-            log.info("cloud_listening", url=url, budget=config.budget)
+            keys = ("", "")
+            if cloud.helper is not None:
+                keys = (cloud.helper.sealing.hex(), cloud.helper.signing.hex())
+            announce(Listening(url, cloud.public_key.hex(), token, *keys))
+            log.info(
+                "cloud_listening", url=url, budget=config.budget, aggregation=config.aggregation
+            )
             ticks = asyncio.create_task(ticking(cloud, options.tick_seconds, stop))
             await stop.wait()
             log.info("cloud_stopping")
@@ -99,21 +140,26 @@ async def ticking(cloud: Cloud, seconds: float, stop: asyncio.Event) -> None:
         await _first(stop.wait(), asyncio.sleep(seconds))
 
 
-async def serve_helper(
-    state: Path, host: str, port: int, announce: Callable[[str, str], None]
-) -> None:
-    """Run a helper until SIGINT or SIGTERM; `announce` gets its URL and public key in hex."""
+async def serve_helper(options: HelperOptions, announce: Callable[[HelperListening], None]) -> None:
+    """Run a helper until SIGINT or SIGTERM.
+
+    Raises:
+        PortBusy, DatabaseUnavailable, KeyFileUnusable, OSError: the address or folder is unusable.
+    """
     stop = _on_signals()
     runtime = InProcessRuntime(inline=False)
     try:
-        helper = runtime.spawn("helper", HelperActor, str(state))
+        helper = runtime.spawn("helper", HelperActor, str(options.state), None, options.budget)
+        token = ensure_token(options.token_file, os.urandom)
         runner = web.AppRunner(
-            make_helper_app(helper), access_log=None, shutdown_timeout=DRAIN_SECONDS
+            make_helper_app(helper, token), access_log=None, shutdown_timeout=DRAIN_SECONDS
         )
         try:
-            url = await _listen(runner, host, port)
-            key: bytes = await helper.ask("public_key")
-            announce(url, key.hex())
+            url = await _listen(runner, options.host, options.port)
+            identity: HelperIdentity = await helper.ask("identity")
+            keys = (identity.sealing.hex(), identity.signing.hex())
+            announce(HelperListening(url, *keys, options.budget, str(options.token_file)))
+            log.info("helper_listening", url=url, budget=options.budget)
             await stop.wait()
         finally:
             await runner.cleanup()

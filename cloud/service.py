@@ -14,23 +14,26 @@ from cloud.actors.helper import HelperActor
 from cloud.actors.intake import Intake
 from cloud.actors.publisher import Publisher
 from cloud.actors.registry import Registry
-from cloud.actors.rounds import Rounds
+from cloud.actors.rounds import COUNT_TASKS, Rounds
 from cloud.actors.runtime import Ref, Runtime
 from cloud.actors.trainers import Trainer
 from cloud.config import CloudConfig
-from cloud.gateway.core import GatewayCore, Sleep
+from cloud.gateway.core import GatewayCore, Sleep, Snapshot
 from cloud.gateway.metrics import Metrics
-from cloud.helper_client import EmbeddedHelper, HelperPort, HelperUnavailable, RemoteHelper
-from cloud.identity import ensure_key, signing_key
+from cloud.helper_client import EmbeddedHelper, HelperIdentity, HelperPort, RemoteHelper
+from cloud.helper_pin import trusted_helper
+from cloud.helper_token import read_token
+from cloud.identity import KeyFileUnusable, ensure_key, signing_key
+from cloud.leading import sum_closing
 from cloud.storage import Database
+from cloud.storage.pins import pin
 from cloud.storage.work import (
     never_trained,
     pending_candidates,
     report,
     untrained_aggregates,
 )
-from privacy.errors import BatchRefused
-from privacy.secagg import Batch
+from cloud.transparency import public_page
 from protocol.models.spec import SPECS
 
 __all__ = ["Cloud"]
@@ -70,13 +73,16 @@ class Cloud:
         self._sleep, self._trainer = sleep, trainer
         self._ticking = asyncio.Lock()
         self._started = False
+        self._helper: HelperPort | None = None
+        self._page: tuple[Snapshot, bytes] | None = None
 
     async def start(self) -> None:
         """Make what is missing in the state folder, start the actors, show the last plan.
 
         Raises:
             OSError, DatabaseUnavailable, KeyFileUnusable: the state folder cannot be used.
-            HelperUnavailable: the configured helper does not answer.
+            HelperUnavailable: the configured helper does not answer, and never has.
+            TokenRefused, HelperChanged, HelperUnsuitable: it is not one to work with.
         """
         config = self.config
         config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -84,12 +90,15 @@ class Cloud:
         self.public_key = signing_key(config.signing_key).public
         url, blobs, key = config.database_url, str(config.blobs), str(config.signing_key)
         self._database = Database(url)
+        with self._database.write() as connection:
+            pin(connection, "cloud", self.public_key, self._started_at)
+            pin(connection, "budget", config.budget.encode(), self._started_at)
         self._helper = self._find_helper()
-        helper_key = await self._helper.public_key()
+        self.helper = await self._trust()
         spawn = self._runtime.spawn
         self.registry = spawn("registry", Registry, url, config.open_enrolment)
-        self.intake = spawn("intake", Intake, url)
-        self.rounds = spawn("rounds", Rounds, url, key, helper_key, config.budget)
+        self.intake = spawn("intake", Intake, url, key)
+        self.rounds = spawn("rounds", Rounds, url, key, self.helper, config.budget)
         self.evaluator = spawn("evaluator", Evaluator, url, blobs)
         self.publisher = spawn("publisher", Publisher, url, blobs, key)
         self._trainers: dict[str, Ref] = {
@@ -122,7 +131,7 @@ class Cloud:
         async with self._ticking:
             await self._close_rounds(now)
             # Counts need no model, so phones need not wait for the training to report them.
-            await self.rounds.ask("open_due", now, ("usage",))
+            await self.rounds.ask("open_due", now, COUNT_TASKS)
             await self._core.refresh()
             await self._learn(now)
             await self.rounds.ask("open_due", now)
@@ -139,49 +148,62 @@ class Cloud:
         """Counts, rounds, estimates, releases and events, as JSON."""
         return report(self._database)
 
+    async def transparency(self) -> bytes:
+        """What anyone may know of this fleet, as JSON; read once between two changes."""
+        shown = self._core.snapshot
+        if self._page is None or self._page[0] is not shown:
+            page = await asyncio.to_thread(public_page, self._database)
+            self._page = (shown, page)
+        return self._page[1]
+
     async def stop(self) -> None:
         """Finish the reports already taken and let go of connections; the runtime goes on."""
         if self._started:
             self._started = False
             await self._core.close()
-            await self._helper.close()
             self._database.close()
+        if self._helper is not None:
+            await self._helper.close()
 
-    def _find_helper(self) -> HelperPort:
+    def _find_helper(self) -> HelperPort | None:
         config = self.config
+        if config.aggregation == "local":
+            return None
         if config.helper_url is not None:
-            return RemoteHelper(config.helper_url, config.helper_timeout)
-        state = str(config.helper_state)
-        return EmbeddedHelper(self._runtime.spawn("helper", HelperActor, state, config.seed))
+            if config.helper_token_file is None:
+                raise KeyFileUnusable(
+                    "a helper at a URL needs the token its operator handed over: "
+                    "give the file with --helper-token-file"
+                )
+            token = read_token(config.helper_token_file)
+            return RemoteHelper(config.helper_url, config.helper_timeout, token)
+        actor = (HelperActor, str(config.helper_state), config.seed, config.budget)
+        return EmbeddedHelper(self._runtime.spawn("helper", *actor))
+
+    async def _trust(self) -> HelperIdentity | None:
+        if self._helper is None:
+            return None
+        config = self.config
+        return await trusted_helper(
+            self._database,
+            self._helper,
+            config.budget,
+            self._started_at,
+            accept_new=config.new_helper,
+        )
 
     async def _close_rounds(self, now: float) -> None:
         for task, _, status in await self.rounds.ask("close_due", now):
             if status != "closing":
-                self.metrics.rounds.labels(task=task, status=status).inc()
+                self._count_round(task, status)
         # At once, before the long work: a phone that came now must not be charged for a round
         # that no longer takes its report.
         await self._core.refresh()
-        for batch in await self.rounds.ask("batches"):
-            await self._sum(batch, now)
+        if self._helper is not None:
+            await sum_closing(self.rounds, self._helper, now, self._count_round)
 
-    async def _sum(self, batch: Batch, now: float) -> None:
-        status = "closing"
-        while status == "closing":
-            try:
-                answer = await self._helper.sum_masks(batch)
-            except BatchRefused as refusal:
-                told = (refusal.reason, list(refusal.report_ids), now)
-                status = await self.rounds.ask("drop", batch.task, batch.round, *told)
-                log.warning("batch_refused", task=batch.task, round=batch.round, reason=told[0])
-                if status == "closing":
-                    batch = await self.rounds.ask("batch", batch.task, batch.round)
-            except HelperUnavailable as error:
-                log.warning("helper_unavailable", round=batch.round, reason=str(error))
-                return
-            else:
-                status = await self.rounds.ask("settle", batch.task, batch.round, answer, now)
-        self.metrics.rounds.labels(task=batch.task, status=status).inc()
-        log.info("round_ended", task=batch.task, round=batch.round, status=status)
+    def _count_round(self, task: str, status: str) -> None:
+        self.metrics.rounds.labels(task=task, status=status).inc()
 
     async def _learn(self, now: float) -> None:
         for model, trainer in self._trainers.items():

@@ -17,6 +17,7 @@ from device.sync.adoption import Examiner
 from device.sync.channel import Connect
 from device.vault import KeyProtector, Storage
 from privacy import BitSource
+from privacy.anchor import Anchor
 
 __all__ = ["Machine"]
 
@@ -33,6 +34,9 @@ class Machine:
     conditions: ConditionSource
     rng: np.random.Generator
     """For local training and reconnect jitter, never for privacy."""
+    anchor: Anchor | None = None
+    """Marks, outside the storage, how far the privacy ledger has come; None: a ledger restored or
+    copied is seen by receipts alone."""
     connect: Connect | None = None
     """Opens a channel to the cloud; None: the phone works alone."""
     observer: Observer = field(default_factory=Silent)

@@ -18,6 +18,7 @@ __all__ = [
     "Kept",
     "Observer",
     "PhoneEvent",
+    "Quarantined",
     "Released",
     "SessionEnded",
     "SessionOpened",
@@ -86,6 +87,10 @@ class UploadAcked(PhoneEvent):
     """The cloud said that it holds this report durably."""
 
     report_id: bytes
+
+
+class Quarantined(PhoneEvent):
+    """The privacy ledger was found restored, copied or cut: what is left of the year is spent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ from device.recall.shards import IndexShards
 from device.settings import Settings
 from device.sync.adoption import Models, Outcome, Shelf
 from device.sync.backoff import Backoff
+from device.sync.bookkeeping import Bookkeeper
 from device.sync.channel import ChannelClosed, CloudUnreachable, Connect
 from device.sync.client import SyncClient, SyncFailed, SyncReport
 from device.sync.contributions import Contributions
@@ -69,11 +70,11 @@ from device.sync.identity import Identity
 from device.sync.outbox import Outbox
 from device.sync.usage import Usage
 from device.vault import Keyring, SealedLog, VaultError
-from privacy import BUDGETS, Ledger
+from privacy import BUDGETS, Ledger, LedgerUnavailable
 from protocol.models import SPECS, Weights, dedup_features, router_features
 from protocol.models.features import forget_texts
 from protocol.params import Parameters, encode_full
-from protocol.rounds import RoundDescriptor
+from protocol.rounds import Round
 
 __all__ = ["DreamReport", "Machine", "Phone"]
 
@@ -102,8 +103,8 @@ INDEXED_AT_ONCE = 128
 """Turns kept together from which they are indexed at once: an import must not leave the next
 question to wait for all of it."""
 
-SYNC_TROUBLE = (CloudUnreachable, ChannelClosed, SyncFailed)
-"""Failures of a sync after which the phone simply tries again later."""
+SYNC_TROUBLE = (CloudUnreachable, ChannelClosed, SyncFailed, LedgerUnavailable, VaultError)
+"""Failures of a sync after which the phone simply tries again later; a full disk is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +132,24 @@ class Phone(OwnerCalls, StatusCalls):
         self._logs = logs
         self._busy = asyncio.Lock()
         self._backoff = Backoff(settings.sync_interval_seconds, machine.rng)
+        self._problems: tuple[str, ...] = ()
 
         self.identity = Identity(logs["identity"], machine.bits)
         self.ledger = Ledger(
-            logs["ledger"], BUDGETS[settings.budget], device_id=self.identity.device_id
+            logs["ledger"],
+            BUDGETS[settings.budget],
+            device_id=self.identity.device_id,
+            signer=self.identity.key,
+            anchor=machine.anchor,
         )
         self.outbox = Outbox(logs["outbox"])
+        self._books = Bookkeeper(
+            self.ledger,
+            self.outbox,
+            bytes.fromhex(settings.cloud_key),
+            machine.clock,
+            machine.observer,
+        )
         self.shelf = Shelf(logs["releases"])
         self.usage = Usage(logs["usage"])
         self.examples = ExampleStore(logs["examples"])
@@ -190,6 +203,7 @@ class Phone(OwnerCalls, StatusCalls):
             rng=machine.rng,
             clock=machine.clock,
             observer=machine.observer,
+            helper_key=bytes.fromhex(settings.helper_key),
         )
 
     @classmethod
@@ -413,7 +427,8 @@ class Phone(OwnerCalls, StatusCalls):
         """Sync because the owner asked; still through the privacy gate.
 
         Raises:
-            CloudUnreachable, ChannelClosed, SyncFailed: nothing is lost.
+            CloudUnreachable, ChannelClosed, SyncFailed, LedgerUnavailable, VaultError: nothing is
+            lost.
         """
         if self._machine.connect is None:
             raise CloudUnreachable("this phone has no cloud: run `reverie-device init --cloud URL`")
@@ -431,24 +446,29 @@ class Phone(OwnerCalls, StatusCalls):
             probe=self._probe,
             examine=self._examine if self._machine.examiner else None,
             make_reports=self._make_reports,
+            books=self._books,
             on_outcome=self._note_outcome,
             clock=self._clock,
             bits=self._machine.bits,
             observer=self._observer,
         )
         try:
+            self._books.reconcile()
             report = await client.sync()
-        except SYNC_TROUBLE:
+        except SYNC_TROUBLE as error:
             self._backoff.failed(self._clock.now())
+            self._problems = (str(error),)
             raise
         self._backoff.succeeded(self._clock.now(), report.retry_after)
+        self._problems = tuple(report.problems)
         return report
 
-    async def _make_reports(self, rounds: list[RoundDescriptor], report: SyncReport) -> None:
+    async def _make_reports(self, rounds: list[Round], report: SyncReport) -> None:
         stats = await self._raw.ask(RawStats())
         joined = self._contributions.make(rounds, records=stats.turns)
         report.rounds_joined.extend(joined.rounds)
         report.problems.extend(joined.problems)
+        report.tell(self._books.news())
 
     def _probe(self, model: str, weights: Weights) -> Score:
         """Score on the built-in probes and on what this phone's owner has told it."""

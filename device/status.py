@@ -11,6 +11,7 @@ __all__ = [
     "MemoryStatus",
     "ModelStatus",
     "Status",
+    "StreamStatus",
 ]
 
 
@@ -77,16 +78,48 @@ class ModelStatus(_Part):
     """What became of the newest release this phone tried."""
 
 
+class StreamStatus(_Part):
+    """What one stream of reports may still cost this year."""
+
+    tasks: tuple[str, ...]
+    left: float
+    """Share of the year's cap not spent yet, 0–1."""
+    epsilon_left: float
+    """ε of what is left, at the budget's δ."""
+    epsilon_report: float
+    """ε of one report."""
+
+
 class BudgetStatus(_Part):
-    """What privacy has cost so far."""
+    """What privacy has cost so far, and what is left. Every ε at `delta`; a device is the unit."""
 
     name: str
     private: bool
     """False for the demo budget, which protects nobody."""
     epsilon_spent: float
+    """Of everything ever reported."""
+    epsilon_month: float
+    """…of the last 30 days."""
+    epsilon_year: float
+    """…of the last 365 days."""
     epsilon_cap: float
+    """The most any 365 days may cost."""
+    epsilon_lifetime: float
+    """The most this ledger may ever cost."""
     delta: float
     reports: int
+    streams: dict[str, StreamStatus]
+    suspicion: str = ""
+    """Why the ledger is believed restored or copied (`privacy.chain.Reason`); the next report or
+    receipt settles it at the cost of what is left of the year. Empty: it is not."""
+    quarantine: str = ""
+    """Why it was put into quarantine last; empty: never."""
+    quarantined_at: float | None = None
+    """Unix seconds from which on the rest of that year counts as spent; None: never."""
+    helper: str = ""
+    """Fingerprint of the only helper this phone reports with; empty: none chosen yet."""
+    helper_pinned: bool = False
+    """The owner named the helper; else it is the first one ever reported with."""
 
 
 class Status(_Part):
@@ -107,5 +140,7 @@ class Status(_Part):
     budget: BudgetStatus
     outbox: int
     """Reports waiting for the cloud."""
+    problems: tuple[str, ...] = ()
+    """What went wrong in the last sync of this process, such as a round with another helper."""
     unknown: tuple[str, ...] = ()
     """What a phone in its first turns would still like to know."""

@@ -45,6 +45,13 @@ class BudgetName(StrEnum):
     PRODUCTION = "production"
 
 
+class AggregationName(StrEnum):
+    """How reports become sums."""
+
+    TWO_SERVER = "two-server"
+    LOCAL = "local"
+
+
 @app.callback()
 def fleet() -> None:
     """A fleet of virtual phones: real device code, virtual time, real dialogues."""
@@ -72,6 +79,9 @@ def run(
     budget: Annotated[
         BudgetName, typer.Option(help="demo learns something visible; it protects nobody.")
     ] = BudgetName.DEMO,
+    aggregation: Annotated[
+        AggregationName, typer.Option(help="local: no helper, each phone randomises alone.")
+    ] = AggregationName.TWO_SERVER,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Play a fleet and write its report.
@@ -83,6 +93,8 @@ def run(
       reverie-fleet run --data ../shared/data/locomo --phones 24 --days 2
 
       reverie-fleet run --runtime ray --hosts 2 --json
+
+      reverie-fleet run --aggregation local --phones 100 --days 2
 
     Exit codes: 0 all laws held, 1 a law was violated, 2 the arguments cannot be used.
     """
@@ -97,7 +109,9 @@ def run(
         from simulator.world import Options, run_world
     except ModuleNotFoundError as error:
         _fail(console, f"{error.name} is not installed; run: pip install 'reverie[simulator]'")
-    options = Options(phones, days, seed, data, runtime.value, hosts, budget.value)
+    options = Options(
+        phones, days, seed, data, runtime.value, hosts, budget.value, aggregation.value
+    )
     try:
         with _bar(Console(stderr=True)) as bar:
             report = run_world(options, _follow(bar, days))

@@ -19,6 +19,7 @@ from device.observer import (
     DreamEnded,
     DreamStarted,
     PhoneEvent,
+    Quarantined,
     Released,
     SessionEnded,
     SessionOpened,
@@ -35,11 +36,23 @@ __all__ = ["CANARY", "LAWS", "PhoneWatch", "Tally", "check_counts", "check_publi
 CHARGED = "1 charged before release"
 SAME_BYTES = "1 a retry sends the same bytes"
 CANARY = "1 no canary outside the sealed store"
+UNSUSPECTED = "1 no ledger in quarantine without cause"
 WINDOW = "2 dreams and syncs only inside the window"
 ACKED_ONCE = "3 every acknowledged upload counted exactly once"
+RECEIPTED = "3 every acknowledged upload has its receipt in the ledger"
 RISING = "7 versions only rise"
 SIGNED = "7 only signed releases adopted"
-LAWS = (CHARGED, SAME_BYTES, CANARY, WINDOW, ACKED_ONCE, RISING, SIGNED)
+LAWS = (
+    CHARGED,
+    SAME_BYTES,
+    CANARY,
+    UNSUSPECTED,
+    WINDOW,
+    ACKED_ONCE,
+    RECEIPTED,
+    RISING,
+    SIGNED,
+)
 
 _STOP_WITHIN = 1.0
 """Seconds after a condition ends by which all work must have stopped (law 2)."""
@@ -109,6 +122,8 @@ class PhoneWatch:
                 self._released(event)
             case UploadAcked():
                 self._uploaded(event)
+            case Quarantined():
+                self._check(UNSUSPECTED, False, "the ledger went into quarantine")
             case Adopted():
                 self._adopted(event)
             case DreamStarted():
@@ -154,6 +169,21 @@ class PhoneWatch:
         """Look for the canary in the phone's stored bytes, by name."""
         for name, blob in sorted(blobs.items()):
             self._check(CANARY, self._canary not in blob, f"the canary is in clear in {name}")
+
+    def audit(self, *, suspicion: str, committed: set[str], receipted: set[str]) -> None:
+        """Hold the phone's own books against what it did.
+
+        Args:
+            suspicion: why the ledger is believed restored or copied; nobody did that here.
+            committed: hashes of the reports the ledger says it paid for, hex.
+            receipted: hashes of the reports it holds a receipt for, hex.
+        """
+        self._check(UNSUSPECTED, not suspicion, f"the ledger is suspected: {suspicion}")
+        strange = len(receipted - committed)
+        self._check(RECEIPTED, not strange, f"{strange} receipts are for reports never made")
+        acked, held = len(self.acked), len(receipted)
+        said = f"{acked} uploads were acknowledged, the ledger holds {held} receipts"
+        self._check(RECEIPTED, held >= acked, said)
 
     def close(self, now: float) -> None:
         """The world ends at `now`: whatever still runs must be inside a window."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from privacy.budget import BUDGETS
+from protocol.rounds import LOCAL_TASK, SHARED_TASKS
 from simulator.availability import fitted_window_share
 from simulator.hosts import WorldPlan
 from simulator.invariants import LAWS, Tally
@@ -25,7 +26,6 @@ from simulator.virtual_phone import PhoneResult, WindowNote
 __all__ = ["MODELS", "Release", "Round", "build", "write"]
 
 MODELS = ("router", "dedup")
-TASKS = ("usage", *MODELS)
 
 _HOUR = 3600.0
 _DAY = 86_400.0
@@ -85,7 +85,7 @@ def build(
         "uploads_acked": sum(len(one.acked) for one in results),
         "uploads_waiting": sum(one.waiting for one in results),
         "rounds": len(closed),
-        "rounds_by_task": {task: _round_counts(rounds, task) for task in TASKS},
+        "rounds_by_task": {task: _round_counts(rounds, task) for task in _tasks(rounds)},
         "releases": {m: _release_counts(releases, adopted, kept, m) for m in MODELS},
         "bytes_per_device_day": _bytes_a_day(plan, results),
         "network": {
@@ -124,6 +124,14 @@ def _summed(counts: Any) -> dict[str, int]:
     for each in counts:
         total.update(each)
     return dict(sorted(total.items()))
+
+
+def _tasks(rounds: Sequence[Round]) -> tuple[str, ...]:
+    """The tasks worth a line: those of two servers, and the local one where it is asked for."""
+    asked = {one.task for one in rounds}
+    if LOCAL_TASK not in asked:
+        return SHARED_TASKS
+    return (LOCAL_TASK, *(task for task in SHARED_TASKS if task in asked))
 
 
 def _round_counts(rounds: Sequence[Round], task: str) -> dict[str, int]:

@@ -13,6 +13,8 @@ from device.phone import Machine, Phone
 from device.settings import Settings
 from device.sync.adoption import Examiner
 from device.vault import MemoryStorage, StaticProtector
+from device.vault.anchor import MemoryAnchor
+from privacy.chain import Commit, ReceiptEntry
 from simulator.availability import PhoneAvailability, seconds_by_hour
 from simulator.invariants import PhoneWatch, Tally
 from simulator.network import Faults, Gateway, Network, Traffic
@@ -132,6 +134,7 @@ class VirtualPhone:
         self._person, self._truth, self._clock, self._settings = person, truth, clock, settings
         self._utc_offset = utc_offset
         self._storage = MemoryStorage()
+        self._anchor = MemoryAnchor()
         rng = generator(seed, "network", number)
         self._network = Network(gateway, clock, rng, faults, self.watch)
         self._machine = Machine(
@@ -141,6 +144,7 @@ class VirtualPhone:
             protector=StaticProtector(stream_key(seed, "key", number)),
             conditions=TrackConditions(truth, clock, start),
             rng=generator(seed, "phone", number),
+            anchor=self._anchor,
             connect=self._network.connect,
             observer=self.watch,
             examiner=examiner,
@@ -179,8 +183,15 @@ class VirtualPhone:
         assert self._phone is not None
         phone = self._phone
         status = await phone.status()
+        entries = list(phone.ledger.entries())
         await phone.close()
-        self.watch.scan({name: self._storage.read(name) for name in self._storage.names()})
+        kept = {name: self._storage.read(name) for name in self._storage.names()}
+        self.watch.scan(kept | {"anchor": repr(self._anchor.read()).encode()})
+        self.watch.audit(
+            suspicion=status.budget.suspicion,
+            committed={entry.sha256 for entry in entries if isinstance(entry, Commit)},
+            receipted={entry.sha256 for entry in entries if isinstance(entry, ReceiptEntry)},
+        )
         self.watch.close(end)
         window = self._truth.window
         return PhoneResult(

@@ -47,6 +47,7 @@ class Options:
     runtime: Literal["inproc", "ray"] = "inproc"
     hosts: int = 1
     budget: Literal["demo", "production"] = "demo"
+    aggregation: Literal["two-server", "local"] = "two-server"
 
 
 def run_world(options: Options, progress: Progress = lambda _: None) -> dict[str, Any]:
@@ -82,7 +83,12 @@ def _runtime(name: Literal["inproc", "ray"]) -> Runtime:
 class _World:
     def __init__(self, options: Options, state: Path, loop: VirtualLoop, runtime: Runtime) -> None:
         self._state, self._loop = state, loop
-        config = CloudConfig(state=state, budget=options.budget, seed=options.seed)
+        config = CloudConfig(
+            state=state,
+            budget=options.budget,
+            seed=options.seed,
+            aggregation=options.aggregation,
+        )
         self._database_url = config.database_url
         bits = KeyedBits(options.seed, "cloud")
         self._cloud = Cloud(config, runtime, bits=bits, now=EPOCH)

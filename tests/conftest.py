@@ -17,6 +17,15 @@ def shared_data() -> Path:
     return SHARED_DATA
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """No test, and no process a test starts, writes into the user's own state folder."""
+    folder = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REVERIE_STATE_HOME", str(folder))
+        yield folder
+
+
 @pytest.fixture(autouse=True)
 def own_logs() -> Iterator[None]:
     """What a test sets up for logs ends with it: a captured stream is closed afterwards, and a

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from sqlalchemy import insert, select
 
+from cloud.helper_client import HelperIdentity
 from cloud.identity import ensure_key
 from cloud.randomness import bits_for
 from cloud.storage.database import Database
 from cloud.storage.tables import HELPER, helper_batches, helper_reports
+from privacy.budget import BUDGETS
 from privacy.errors import BatchRefused
 from privacy.secagg import Batch, Helper, MaskSum
 
@@ -68,31 +70,47 @@ class HelperActor:
     Args:
         state: the helper's own folder; key and database are made in it on first use.
         seed: reproducible noise for a simulated world; None draws from the operating system.
+        budget: name of the budget whose floors it holds every batch against.
     """
 
-    def __init__(self, state: str, seed: int | None = None) -> None:
+    def __init__(self, state: str, seed: int | None = None, budget: str = "production") -> None:
         folder = Path(state)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._key = ensure_key(folder / KEY_FILE, bits_for(seed, "helper-key"))
         self._database = Database(f"sqlite:///{folder.absolute() / DATABASE_FILE}", HELPER)
         self._store = SqlHelperStore(self._database)
-        self._seed = seed
+        self._seed, self._budget = seed, BUDGETS[budget]
 
-    def public_key(self) -> bytes:
-        """The X25519 key that phones seal their seeds to."""
-        return Helper(self._key, self._store, os.urandom).public_key
+    def identity(self) -> HelperIdentity:
+        """The keys phones seal to and certificates are checked with, and the budget's name."""
+        helper = self._helper(os.urandom)
+        return HelperIdentity(helper.public_key, helper.signing_public_key, self._budget.name)
+
+    def query_key(self, task: str, number: int) -> bytes:
+        """The secret that a round's proofs are checked under; for the leader, never for phones."""
+        return self._helper(os.urandom).query_key(task, number)
 
     def sum_masks(self, batch: Batch) -> MaskSum:
         """The noisy sum of the batch's masks; the same batch again gives the same bytes.
 
         Raises:
-            BatchRefused: too few, overlapping, replayed, wrongly sealed or malformed.
+            BatchRefused: below the floors, overlapping, replayed, wrongly sealed or unproven.
         """
-        return Helper(self._key, self._store, self._bits(batch)).sum_masks(batch)
+        try:
+            return self._helper(self._bits(batch)).sum_masks(batch)
+        except BatchRefused as refusal:
+            if refusal.reason != "overlap" or refusal.report_ids:
+                raise
+            # Named, so that one phone that repeats an id does not cost the others their round.
+            known = self._store.seen(batch.report_ids)
+            raise BatchRefused("overlap", refusal.detail, known) from None
 
     def close(self) -> None:
         """Give the file handles back."""
         self._database.close()
+
+    def _helper(self, bits: Callable[[int], bytes]) -> Helper:
+        return Helper(self._key, self._store, bits, self._budget)
 
     def _bits(self, batch: Batch) -> Callable[[int], bytes]:
         # One stream per batch, so that a restarted actor draws the same noise in a seeded world.

@@ -1,24 +1,37 @@
-"""The durable inbox: a report is committed here before anyone is told that it arrived."""
+"""The durable inbox: a report is committed here before anyone is told that it arrived.
+
+With the commit a receipt is signed and stored: who reported, for which round, the digest of what.
+A phone is given it with the acknowledgement, and its newest ones in every plan, so that one
+restored from an old copy learns what its ledger has forgotten. A receipt can only raise a spend.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Row, Select, and_, func, insert, select
 
+from cloud.actors.sums import randomiser_of, terms_of
+from cloud.identity import signing_key
 from cloud.storage.database import Database
 from cloud.storage.tables import rounds, uploads
-from privacy.secagg.mask import SEALED_SEED_BYTES
+from privacy.errors import BatchRefused
+from privacy.receipts import Receipt, sign_receipt
+from privacy.secagg.mask import SEALED_SEED_BYTES, report_digest
+from privacy.secagg.sharing import sharing_for
 from protocol.errors import ReportInvalid
+from protocol.identity import SigningKey
+from protocol.rounds import LOCAL_TASK
 from protocol.update import Report, decode_report
 
 __all__ = ["COMMITTED", "Intake", "Outcome", "UploadRow"]
 
 COMMITTED = "committed"
 UPLOAD_ID_BYTES = 16
+LOCAL_SHARE_BYTES = 4
 _LOOKUP_ITEMS = 500  # bound variables in one IN (...)
 
 
@@ -34,10 +47,11 @@ class UploadRow:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`code` is "committed" or a refusal code of the protocol."""
+    """`code` is "committed", with the stored receipt, or a refusal code of the protocol."""
 
     code: str
     detail: str = ""
+    receipt: bytes = b""
 
     @property
     def committed(self) -> bool:
@@ -46,16 +60,36 @@ class Outcome:
 
 
 class Intake:
-    """Owner of the uploads table."""
+    """Owner of the uploads table.
 
-    def __init__(self, database_url: str) -> None:
+    Args:
+        database_url: where it is kept.
+        signing_key_path: the cloud's Ed25519 key file; it signs the receipts.
+    """
+
+    def __init__(self, database_url: str, signing_key_path: str) -> None:
         self._database = Database(database_url)
+        self._key = signing_key(signing_key_path)
 
-    def known(self, offers: Sequence[tuple[str, bytes]]) -> list[bool]:
-        """For each (device id, upload id): whether it is committed already (its ack was lost)."""
+    def known(self, offers: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
+        """For each (device id, upload id): its receipt if it is committed already (its ack was
+        lost), else None."""
         with self._database.read() as connection:
             owners = _owners(connection, [upload_id for _, upload_id in offers])
-        return [owners.get(upload_id, (None,))[0] == device for device, upload_id in offers]
+        found = [owners.get(upload_id) for _, upload_id in offers]
+        return [
+            owner.receipt if owner is not None and owner.device_id == device else None
+            for owner, (device, _) in zip(found, offers, strict=True)
+        ]
+
+    def newest(self, device_ids: Sequence[str]) -> list[list[bytes]]:
+        """For each device: the receipt of its newest report of every task it reported for."""
+        receipts: dict[str, list[bytes]] = {device: [] for device in device_ids}
+        with self._database.read() as connection:
+            for some in _slices(sorted(receipts)):
+                for row in connection.execute(_newest_receipts(some)):
+                    receipts[row.device_id].append(row.receipt)
+        return [receipts[device] for device in device_ids]
 
     def commit(self, batch: Sequence[UploadRow]) -> list[Outcome]:
         """Decode, check and store a batch in one transaction; durable on return.
@@ -64,7 +98,7 @@ class Intake:
         """
         decoded = [_decode(row) for row in batch]
         with self._database.write() as connection:
-            admission = _Admission(connection, batch, decoded)
+            admission = _Admission(connection, batch, decoded, self._key)
             outcomes = [
                 admission.admit(row, report) for row, report in zip(batch, decoded, strict=True)
             ]
@@ -85,8 +119,10 @@ class _Admission:
         connection: Connection,
         batch: Sequence[UploadRow],
         decoded: Sequence[Report | Outcome],
+        key: SigningKey,
     ) -> None:
         self.rows: list[dict[str, Any]] = []
+        self._key = key
         reports = [report for report in decoded if isinstance(report, Report)]
         self._owners = _owners(connection, [row.upload_id for row in batch])
         self._open = _open_rounds(connection)
@@ -102,23 +138,23 @@ class _Admission:
         digest = sha256(row.body).digest()
         owner = self._owners.get(row.upload_id)
         if owner is not None:
-            if owner == (row.device_id, digest):
-                return Outcome(COMMITTED)
+            if (owner.device_id, owner.sha256) == (row.device_id, digest):
+                return Outcome(COMMITTED, receipt=owner.receipt)
             return Outcome("duplicate_report", "this upload id carries another report")
-        dimension = self._open.get((report.task, report.round))
-        if dimension is None:
+        here = self._open.get((report.task, report.round))
+        if here is None:
             return Outcome("stale_round", f"{report.task} round {report.round} is not open")
-        if report.masked.shape != (dimension,):
-            return Outcome("bad_message", f"a report of this round has {dimension} values")
-        if len(report.sealed_seed) != SEALED_SEED_BYTES:
-            return Outcome("bad_message", f"a sealed seed has {SEALED_SEED_BYTES} bytes")
+        objection = here.objection(report)
+        if objection:
+            return Outcome("bad_message", objection)
         device_key = (row.device_id, report.task, report.round)
         report_key = (report.task, report.round, report.report_id)
         if device_key in self._devices or report_key in self._report_ids:
             return Outcome("duplicate_report", "this round already has a report from this device")
         self._devices.add(device_key)
         self._report_ids.add(report_key)
-        self._owners[row.upload_id] = (row.device_id, digest)
+        receipt = sign_receipt(_receipt(row, report), self._key)
+        self._owners[row.upload_id] = _Owner(row.device_id, digest, receipt)
         self.rows.append(
             {
                 "upload_id": row.upload_id,
@@ -129,9 +165,10 @@ class _Admission:
                 "sha256": digest,
                 "body": row.body,
                 "received": row.received,
+                "receipt": receipt,
             }
         )
-        return Outcome(COMMITTED)
+        return Outcome(COMMITTED, receipt=receipt)
 
     def _recall(
         self,
@@ -159,19 +196,85 @@ def _decode(row: UploadRow) -> Report | Outcome:
         return Outcome("bad_message", str(error))
 
 
-def _owners(connection: Connection, upload_ids: Sequence[bytes]) -> dict[bytes, tuple[str, bytes]]:
-    owners: dict[bytes, tuple[str, bytes]] = {}
-    columns = (uploads.c.upload_id, uploads.c.device_id, uploads.c.sha256)
+class _OpenRound:
+    """What a report of one open round must look like.
+
+    Whether counts are in range only the servers together can tell, when the round is summed.
+    """
+
+    def __init__(self, row: Row[Any]) -> None:
+        self._row = row
+        self._sharing = None if row.task == LOCAL_TASK else sharing_for(terms_of(row))
+
+    def objection(self, report: Report) -> str:
+        """Why the report cannot belong to this round; empty when it can."""
+        if self._sharing is None:
+            return _local_objection(self._row, report)
+        if len(report.sealed_seed) != SEALED_SEED_BYTES:
+            return f"a sealed seed has {SEALED_SEED_BYTES} bytes"
+        try:
+            self._sharing.read(report.share)
+        except BatchRefused as refusal:
+            return refusal.detail
+        return ""
+
+
+def _local_objection(row: Row[Any], report: Report) -> str:
+    if report.sealed_seed:
+        return "a local report has no sealed seed"
+    if len(report.share) != LOCAL_SHARE_BYTES:
+        return f"a local report has {LOCAL_SHARE_BYTES} bytes"
+    randomiser = randomiser_of(row)
+    mask = int.from_bytes(report.share, "little")
+    if mask >> randomiser.bins or mask.bit_count() != randomiser.size:
+        return f"a report of this round names {randomiser.size} of {randomiser.bins} answers"
+    return ""
+
+
+def _receipt(row: UploadRow, report: Report) -> Receipt:
+    digest = report_digest(
+        report.task, report.round, report.report_id, report.share, report.sealed_seed
+    )
+    return Receipt(row.device_id, report.task, report.round, digest, row.received)
+
+
+class _Owner(NamedTuple):
+    """Who holds an upload id, and with which content."""
+
+    device_id: str
+    sha256: bytes
+    receipt: bytes
+
+
+def _owners(connection: Connection, upload_ids: Sequence[bytes]) -> dict[bytes, _Owner]:
+    owners: dict[bytes, _Owner] = {}
+    columns = (uploads.c.upload_id, uploads.c.device_id, uploads.c.sha256, uploads.c.receipt)
     for some in _slices(upload_ids):
         found = connection.execute(select(*columns).where(uploads.c.upload_id.in_(some)))
-        owners |= {row.upload_id: (row.device_id, row.sha256) for row in found}
+        owners |= {row.upload_id: _Owner(row.device_id, row.sha256, row.receipt) for row in found}
     return owners
 
 
-def _open_rounds(connection: Connection) -> dict[tuple[str, int], int]:
-    columns = (rounds.c.task, rounds.c.round, rounds.c.dimension)
-    found = connection.execute(select(*columns).where(rounds.c.status == "open"))
-    return {(row.task, row.round): row.dimension for row in found}
+def _newest_receipts(device_ids: Sequence[str]) -> Select[tuple[str, bytes]]:
+    last = (
+        select(uploads.c.device_id, uploads.c.task, func.max(uploads.c.round).label("round"))
+        .where(uploads.c.device_id.in_(device_ids))
+        .group_by(uploads.c.device_id, uploads.c.task)
+        .subquery()
+    )
+    same = and_(*(uploads.c[name] == last.c[name] for name in ("device_id", "task", "round")))
+    # Reports of a version that gave no receipts have an empty one.
+    return (
+        select(uploads.c.device_id, uploads.c.receipt)
+        .join(last, same)
+        .where(func.length(uploads.c.receipt) > 0)
+        .order_by(uploads.c.device_id, uploads.c.task)
+    )
+
+
+def _open_rounds(connection: Connection) -> dict[tuple[str, int], _OpenRound]:
+    found = connection.execute(select(rounds).where(rounds.c.status == "open"))
+    return {(row.task, row.round): _OpenRound(row) for row in found}
 
 
 def _slices(items: Sequence[Any]) -> list[Sequence[Any]]:

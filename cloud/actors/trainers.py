@@ -20,7 +20,7 @@ from cloud.training.dpsgd import spent_epsilon, train_private
 from cloud.training.federated import federated_average
 from cloud.training.releases import Release, Shelf, next_version
 from cloud.training.seeds import generator, key_for
-from cloud.training.usage import UsageMix, example_weights, usage_mix
+from cloud.training.usage import USAGE_TASKS, UsageMix, carried_forward, example_weights
 from privacy.estimation import mean_update
 from protocol.models.forward import initial_weights
 from protocol.models.spec import SPECS, Weights
@@ -29,6 +29,8 @@ from protocol.params import Parameters, encode_full, sha256_of
 __all__ = ["Trainer", "TrainingRefused"]
 
 _BOOTSTRAP = "bootstrap"
+_USAGE_MEMORY = 52
+"""Usage aggregates looked back at: a year of weekly rounds, in either way of aggregation."""
 
 
 class TrainingRefused(Exception):
@@ -41,6 +43,7 @@ class _Aggregate:
     n: int
     mean: NDArray[np.float64]
     noise: float
+    clip: float
 
 
 class Trainer:
@@ -148,6 +151,7 @@ class Trainer:
             aggregate.mean,
             aggregate.noise,
             self._config,
+            clip=aggregate.clip,
             staleness=missed,
         )
         return step.weights, step.kept
@@ -165,12 +169,11 @@ class Trainer:
         """The newest usage known when that aggregate was made, so that a retry sees the same."""
         query = (
             select(aggregates.c.estimates)
-            .where(aggregates.c.task == "usage", aggregates.c.id < aggregate_id)
+            .where(aggregates.c.task.in_(USAGE_TASKS), aggregates.c.id < aggregate_id)
             .order_by(aggregates.c.id.desc())
         )
         with self._shelf.database.read() as connection:
-            estimates = connection.scalar(query.limit(1))
-        return usage_mix(estimates or {})
+            return carried_forward(connection.scalars(query.limit(_USAGE_MEMORY)))
 
     def _settled(self, aggregate_id: int) -> bool:
         query = select(events.c.id).where(events.c.key == self._event_key(aggregate_id))
@@ -206,7 +209,12 @@ class Trainer:
             "aggregate": aggregate_id,
             "parameters": self._shelf.blobs.put(encode_full(parameters)),
             "sha256": sha256_of(parameters),
-            "metrics": {**facts, "central_steps": float(total)},
+            "metrics": {
+                **facts,
+                "central_steps": float(total),
+                "noise_multiplier": self._config.noise_multiplier,
+                "sample_rate": self._config.sampling_rate,
+            },
             "epsilon": spent_epsilon(self._config, total),
             "delta": self._config.delta,
             "created": now,
@@ -227,4 +235,4 @@ class Trainer:
 def _decoded(row: Row[Any]) -> _Aggregate:
     total = np.frombuffer(row.total, dtype="<i8")
     mean = mean_update(total, row.n, row.scale, row.sigma)
-    return _Aggregate(row.base_version, row.n, mean.mean, mean.noise)
+    return _Aggregate(row.base_version, row.n, mean.mean, mean.noise, row.clip)

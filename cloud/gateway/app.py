@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import structlog
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from cloud.gateway.core import GatewayCore
+from cloud.transparency import PATH
 from protocol.messages import VERSIONS
 from protocol.wire import MAX_FRAME
 
@@ -26,6 +27,7 @@ CORE = web.AppKey("core", GatewayCore)
 CLOCK: web.AppKey[Callable[[], float]] = web.AppKey("clock")
 SOCKETS: web.AppKey[weakref.WeakSet[web.WebSocketResponse]] = web.AppKey("sockets")
 ROOT: web.AppKey[Root] = web.AppKey("root")
+PAGE: web.AppKey[Callable[[], Awaitable[bytes]]] = web.AppKey("transparency")
 
 
 class Root:
@@ -50,9 +52,20 @@ class Root:
         }
 
 
-def make_app(core: GatewayCore, root: Root, clock: Callable[[], float]) -> web.Application:
-    """The routes: `/v1/session`, `/v1/releases/…`, `/v1/root`, `/healthz`, `/metrics`."""
+def make_app(
+    core: GatewayCore,
+    root: Root,
+    clock: Callable[[], float],
+    transparency: Callable[[], Awaitable[bytes]] | None = None,
+) -> web.Application:
+    """The routes: `/v1/session`, `/v1/releases/…`, `/v1/root`, `/healthz`, `/metrics`.
+
+    `transparency` makes the public page of `/v1/transparency`; a gateway without it has none.
+    """
     app = web.Application()
+    if transparency is not None:
+        app[PAGE] = transparency
+        app.router.add_get(PATH, _transparency)
     app[CORE], app[ROOT], app[CLOCK] = core, root, clock
     app[SOCKETS] = weakref.WeakSet()
     app.on_shutdown.append(_hang_up)
@@ -113,6 +126,11 @@ async def _release(request: web.Request) -> web.Response:
 
 async def _root(request: web.Request) -> web.Response:
     return web.json_response(request.app[ROOT].as_json())
+
+
+async def _transparency(request: web.Request) -> web.Response:
+    body = await request.app[PAGE]()
+    return web.Response(body=body, content_type="application/json")
 
 
 async def _health(_request: web.Request) -> web.Response:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -81,7 +81,8 @@ class GatewayCore:
         self.registry, self.publisher = registry, publisher
         self._rounds, self._bits, self._revisit = rounds, bits, revisit
         self.snapshot = Snapshot((), ())
-        self.known: Batcher[tuple[str, bytes], bool] = Batcher(intake, "known", sleep)
+        self.known: Batcher[tuple[str, bytes], bytes | None] = Batcher(intake, "known", sleep)
+        self.receipts: Batcher[str, list[bytes]] = Batcher(intake, "newest", sleep)
         self.commits: Batcher[UploadRow, Outcome] = Batcher(
             intake, "commit", sleep, self.metrics.batches.observe
         )
@@ -93,14 +94,19 @@ class GatewayCore:
         releases = tuple(await self.publisher.ask("newest"))
         self.snapshot = Snapshot(descriptors, releases)
 
-    def plan_for(self, have: Mapping[str, int]) -> Plan:
+    def plan_for(self, have: Mapping[str, int], receipts: Sequence[bytes] = ()) -> Plan:
         """What a phone with these versions (model → version) is shown: a manifest it already
-        follows would be bytes for nothing."""
+        follows would be bytes for nothing. `receipts`: of its newest reports."""
         shown = self.snapshot
         releases = tuple(
             manifest for model, version, manifest in shown.releases if have.get(model) != version
         )
-        return Plan(rounds=shown.rounds, releases=releases, retry_after=self._revisit)
+        return Plan(
+            rounds=shown.rounds,
+            releases=releases,
+            retry_after=self._revisit,
+            receipts=tuple(receipts),
+        )
 
     def open_session(self, now: float) -> Connection:
         """A connection at `now` (unix seconds); feed it the device's frames in order."""
@@ -124,6 +130,7 @@ class GatewayCore:
     async def close(self) -> None:
         """See the reports already taken through their commit."""
         await self.known.close()
+        await self.receipts.close()
         await self.commits.close()
 
 
@@ -193,21 +200,25 @@ class Connection:
             self._refuse("revoked")
             return
         self._device_id = device.device_id
-        self._session.admit(self._core.plan_for(event.have))
+        receipts = await self._core.receipts.submit(device.device_id)
+        self._session.admit(self._core.plan_for(event.have, receipts))
         self._core.metrics.plans.inc()
 
     async def _offer(self, event: UploadOffered) -> None:
         if event.size > MAX_REPORT:
             self._refuse_upload(event.upload_id, "too_large", f"a report has ≤ {MAX_REPORT} bytes")
             return
-        committed = await self._core.known.submit((self._device_id, event.upload_id))
-        self._session.accept_upload(event.upload_id, event.size if committed else 0, committed)
+        receipt = await self._core.known.submit((self._device_id, event.upload_id))
+        if receipt is None:
+            self._session.accept_upload(event.upload_id)
+        else:
+            self._session.accept_upload(event.upload_id, committed=True, receipt=receipt)
 
     async def _commit(self, event: UploadReceived) -> None:
         row = UploadRow(event.upload_id, self._device_id, event.body, self._now)
         outcome = await self._core.commits.submit(row)
         if outcome.committed:
-            self._session.acknowledge(event.upload_id)
+            self._session.acknowledge(event.upload_id, outcome.receipt)
             self._core.metrics.reports.inc()
             self._core.metrics.report_bytes.inc(len(event.body))
         else:

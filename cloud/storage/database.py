@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, MetaData, Table, create_engine, event
+from sqlalchemy import (
+    Connection,
+    Engine,
+    MetaData,
+    Table,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+)
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy.schema import CreateColumn
 
 from cloud.storage.tables import CLOUD
 
-__all__ = ["Database", "DatabaseUnavailable", "insert_once"]
+__all__ = ["Database", "DatabaseUnavailable", "insert_once", "read_only"]
 
 BUSY_TIMEOUT_MS = 30_000
 _WRITES = "reverie_writes"
@@ -39,6 +50,7 @@ class Database:
         try:
             with self.write() as connection:
                 metadata.create_all(connection)
+                _add_missing_columns(connection, metadata)
         except SQLAlchemyError as error:
             self._engine.dispose()
             raise DatabaseUnavailable(
@@ -63,6 +75,26 @@ class Database:
     def close(self) -> None:
         """Give the file handles back; the object may still be used and reopens them."""
         self._engine.dispose()
+
+
+def read_only(url: str) -> Engine:
+    """An engine for someone who only looks: SQLite refuses every write, and creates no file."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return create_engine(parsed, poolclass=NullPool)
+    path = quote(parsed.database or "")
+    return create_engine(f"sqlite:///file:{path}?mode=ro&uri=true", poolclass=NullPool)
+
+
+def _add_missing_columns(connection: Connection, metadata: MetaData) -> None:
+    """A database of an earlier version gets the columns added since; each has a server default."""
+    present = inspect(connection)
+    for table in metadata.sorted_tables:
+        known = {column["name"] for column in present.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in known:
+                definition = CreateColumn(column).compile(dialect=connection.dialect)
+                connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {definition}")
 
 
 def insert_once(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:

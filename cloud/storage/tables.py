@@ -7,9 +7,12 @@ is meant for a second operator and must never share a database with the leader.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     JSON,
     Column,
+    ColumnElement,
     Float,
     Index,
     Integer,
@@ -19,7 +22,10 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 
 __all__ = [
     "CLOUD",
@@ -29,11 +35,24 @@ __all__ = [
     "events",
     "helper_batches",
     "helper_reports",
+    "pins",
     "releases",
     "rounds",
     "tokens",
     "uploads",
 ]
+
+
+class EmptyBytes(ColumnElement[bytes]):
+    """No bytes, as the default of a column: in SQLite '' would be a text."""
+
+    inherit_cache = True
+
+
+@compiles(EmptyBytes)
+def _empty_bytes(_element: EmptyBytes, compiler: SQLCompiler, **_: Any) -> str:
+    return "X''" if compiler.dialect.name == "sqlite" else "''"
+
 
 CLOUD = MetaData()
 HELPER = MetaData()
@@ -59,7 +78,19 @@ devices = Table(
     Column("revoked", Float),
 )
 
-#: Reports as they came. `body` is emptied once the round is summed: nothing per phone outlives it.
+#: What this cloud is and whom it trusts: "cloud" -> its public key, "budget" -> a name, "helper"
+#: -> sealing key + signing key of the helper it first worked with (see pins.py).
+pins = Table(
+    "pins",
+    CLOUD,
+    Column("name", String(16), primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+    Column("pinned", Float, nullable=False),
+)
+
+#: Reports as they came. `body` is emptied once the round is summed: nothing of what a phone said
+#: outlives it, only that it reported. `receipt` is what the phone was given for it; `counted` is 1
+#: when the report is in its round's sum.
 uploads = Table(
     "uploads",
     CLOUD,
@@ -71,11 +102,16 @@ uploads = Table(
     Column("sha256", LargeBinary(32), nullable=False),
     Column("body", LargeBinary, nullable=False),
     Column("received", Float, nullable=False),
+    Column("receipt", LargeBinary, nullable=False, default=b"", server_default=EmptyBytes()),
+    Column("counted", Integer, nullable=False, default=0, server_default=text("0")),
     UniqueConstraint("device_id", "task", "round", name="one_report_per_device_and_round"),
     UniqueConstraint("task", "round", "report_id", name="one_report_id_per_round"),
 )
 
-#: status: open -> closing -> closed | expired (too few) | refused (by the helper).
+#: status: open -> closing -> closed | expired (too few) | refused (by the helper, or implausible).
+#: A local_usage round names its `histogram` and `epsilon`: dimension is its bins, scale and clip 1
+#: (one answer), sigma 0 (the phones randomise their answers, and nobody adds noise to the sum).
+#: `query_key` is the first one the helper gave for the round, asked for when it is to be summed.
 rounds = Table(
     "rounds",
     CLOUD,
@@ -95,12 +131,16 @@ rounds = Table(
     Column("descriptor", LargeBinary, nullable=False),
     Column("reports", Integer, nullable=False, default=0),  # taken into the batch
     Column("ended", Float),
+    Column("histogram", String(32), nullable=False, default="", server_default=text("''")),
+    Column("epsilon", Float, nullable=False, default=0.0, server_default=text("0")),
+    Column("query_key", LargeBinary, nullable=False, default=b"", server_default=EmptyBytes()),
 )
 
 #: One per closed round. `total` is int64 little-endian [dimension] in lattice units (divide by
 #: n * scale for the mean in real units); sigma: std of one coordinate of the total, real units.
-#: estimates: usage -> {"histograms": [{histogram, bin, estimate, low, high}]};
-#: router/dedup -> {"noise_std": float, "norm": float}.
+#: estimates: usage, local_usage -> {"histograms": [{histogram, bin, estimate, low, high}]};
+#: router/dedup -> {"noise_std": float, "norm": float}. `certificate` is the helper's signed word on
+#: the batch, `helper_key` the Ed25519 key it was checked against; both empty for local rounds.
 aggregates = Table(
     "aggregates",
     CLOUD,
@@ -115,6 +155,8 @@ aggregates = Table(
     Column("total", LargeBinary, nullable=False),
     Column("estimates", JSON, nullable=False),
     Column("created", Float, nullable=False),
+    Column("certificate", LargeBinary, nullable=False, default=b"", server_default=EmptyBytes()),
+    Column("helper_key", LargeBinary, nullable=False, default=b"", server_default=EmptyBytes()),
     UniqueConstraint("task", "round", name="one_aggregate_per_round"),
 )
 

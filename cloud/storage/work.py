@@ -76,8 +76,8 @@ def report(database: Database) -> dict[str, Any]:
 
 def _round(row: Row[Any]) -> dict[str, Any]:
     names = ("task", "round", "status", "reason", "reports", "n_min", "sigma", "clip", "budget")
-    values = {name: getattr(row, name) for name in names}
-    return values | {"base_version": row.base_version, "opens": row.opens, "closes": row.closes}
+    more = ("histogram", "epsilon", "base_version", "opens", "closes")
+    return {name: getattr(row, name) for name in names + more}
 
 
 def _aggregate(row: Row[Any]) -> dict[str, Any]:

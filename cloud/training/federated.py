@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cloud.training.config import TrainingConfig
 from protocol.models.spec import ModelSpec, Weights, add_to_head, flatten_head
 
-__all__ = ["FederatedStep", "federated_average", "shrinkage"]
+__all__ = ["FederatedStep", "federated_average", "project_to_ball", "shrinkage"]
 
 Vector = NDArray[np.float64]
 
@@ -32,6 +32,7 @@ def federated_average(
     noise: float,
     config: TrainingConfig,
     *,
+    clip: float = math.inf,
     staleness: int = 0,
 ) -> FederatedStep:
     """`current` moved by the phones' mean update of its head.
@@ -40,15 +41,27 @@ def federated_average(
         previous: the release before `current`, for heavy-ball momentum. The last two releases are
             all the state there is, so that a restarted trainer takes the same step.
         mean: float64[head_dimension]; noise: std of each of its values.
+        clip: L2 bound of every phone's update, and so of their true mean: what lies beyond it is
+            noise, or a phone that lied, and is cut off (post-processing: it costs no privacy).
         staleness: releases since the one the phones trained from; damps by 1/sqrt(1 + staleness)
             (FedBuff, Nguyen et al. 2022).
     """
     kept = shrinkage(mean, noise) if config.shrink else 1.0
-    step = mean * (kept * config.server_rate / math.sqrt(1.0 + staleness))
+    # Shrunk first: the noise is judged by what was measured, not by what was cut off it.
+    step = project_to_ball(mean * kept, clip)
+    step = step * (config.server_rate / math.sqrt(1.0 + staleness))
     if previous is not None and config.server_momentum > 0.0:
         velocity = flatten_head(current, spec).astype(np.float64) - flatten_head(previous, spec)
         step = step + config.server_momentum * velocity
     return FederatedStep(add_to_head(current, step, spec), kept)
+
+
+def project_to_ball(vector: Vector, radius: float) -> Vector:
+    """The nearest vector of L2 norm at most `radius`; zeros for one that is not finite."""
+    length = float(np.linalg.norm(vector))
+    if not math.isfinite(length):
+        return np.zeros_like(vector)
+    return vector if length <= radius else vector * (radius / length)
 
 
 def shrinkage(mean: Vector, noise: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from cloud.training.corpora import Examples
 from protocol.models.spec import ModelSpec
 
-__all__ = ["UsageMix", "example_weights", "usage_mix"]
+__all__ = ["USAGE_TASKS", "UsageMix", "carried_forward", "example_weights", "usage_mix"]
 
 UsageMix = Mapping[str, Mapping[str, float]]
 """Histogram name → bin → share."""
+
+USAGE_TASKS = ("usage", "local_usage")
+"""Rounds that tell of the fleet's use: all histograms at once, or one after the other."""
 
 LEAST, MOST = 0.25, 4.0
 """A weight's range: noise or one odd week must not silence a language or drown the others."""
@@ -26,6 +29,18 @@ def usage_mix(estimates: Mapping[str, Any]) -> UsageMix:
     mix: dict[str, dict[str, float]] = {}
     for entry in estimates.get("histograms", ()):
         mix.setdefault(str(entry["histogram"]), {})[str(entry["bin"])] = float(entry["estimate"])
+    return mix
+
+
+def carried_forward(newest_first: Iterable[Mapping[str, Any]]) -> UsageMix:
+    """Each histogram as the newest aggregate that has it tells it.
+
+    A local round answers one histogram; a round that expired leaves the one before it standing.
+    """
+    mix: dict[str, Mapping[str, float]] = {}
+    for estimates in newest_first:
+        for histogram, shares in usage_mix(estimates).items():
+            mix.setdefault(histogram, shares)
     return mix
 
 

@@ -32,6 +32,7 @@ from device.vault import (
     protector_from_file,
     store_folder,
 )
+from device.vault.anchor import FileAnchor, anchor_file
 from device.vault.protectors import PASSPHRASE_VARIABLE
 from device.vault.vault_file import VAULT_FILE, read_vault_file
 
@@ -84,6 +85,7 @@ async def open_phone(
             protector=protector,
             conditions=conditions_of(script),
             rng=np.random.Generator(np.random.Philox(key=secrets.randbits(128))),
+            anchor=FileAnchor(anchor_file(folder, os.environ)),
             connect=websocket(settings.cloud_url) if settings.cloud_url else None,
             observer=observer or Silent(),
             examiner=Examiner(),

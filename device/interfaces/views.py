@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 
 from rich.console import Console
 from rich.table import Table
@@ -15,11 +15,12 @@ from device.observer import (
     DreamEnded,
     Kept,
     PhoneEvent,
+    Quarantined,
     UploadAcked,
     WindowClosed,
     WindowOpened,
 )
-from device.status import MemoryStatus, Status
+from device.status import BudgetStatus, MemoryStatus, Status, StreamStatus
 from device.sync.client import SyncReport
 
 __all__ = ["Narrator", "ago", "answer_table", "item_table", "status_table", "sync_lines"]
@@ -51,6 +52,8 @@ def _said(event: PhoneEvent) -> str:
             return f"{model} version {version} adopted"
         case Kept(model=model, version=version, reason=reason):
             return f"{model} version {version} not adopted: {reason}"
+        case Quarantined():
+            return "privacy ledger in quarantine: `reverie-device status` says why"
         case UploadAcked():
             return "a report was acknowledged by the cloud"
     return ""
@@ -111,7 +114,11 @@ def status_table(status: Status) -> Table:
         ("distiller", _distiller(status)),
         *((f"{name} model", _model(status, name)) for name in status.models),
         ("privacy", _budget(status)),
+        *((f"{name} stream", _stream(stream)) for name, stream in status.budget.streams.items()),
+        *((("helper", _helper(status.budget)),) if status.budget.helper else ()),
+        *((("ledger", Text(alarm, style="red")),) if (alarm := _alarm(status.budget)) else ()),
         ("outbox", f"{status.outbox} reports wait for the cloud"),
+        *(("last sync", Text(problem, style="yellow")) for problem in status.problems),
         ("cloud", status.cloud_url or "none: this phone works alone"),
         ("phone id", status.device_id or "not enrolled yet"),
         ("key", _key(status)),
@@ -203,11 +210,35 @@ def _budget(status: Status) -> Text:
     budget = status.budget
     text = Text(
         f"ε {budget.epsilon_spent:.2f} spent in {budget.reports} reports at δ {budget.delta:g}, "
-        f"{budget.name} budget (cap ε {budget.epsilon_cap:g} a year)"
+        f"{budget.epsilon_month:.2f} of it in 30 days, {budget.epsilon_year:.2f} in a year; "
+        f"{budget.name} budget (cap ε {budget.epsilon_cap:g} a year, "
+        f"{budget.epsilon_lifetime:.1f} in a lifetime)"
     )
     if not budget.private:
         text.append("  the demo budget protects nobody", style="red")
     return text
+
+
+def _stream(stream: StreamStatus) -> str:
+    return (
+        f"{stream.left:.0%} of the year's budget left (ε {stream.epsilon_left:.2f}), "
+        f"ε {stream.epsilon_report:.2f} a report; pays for {', '.join(stream.tasks)}"
+    )
+
+
+def _helper(budget: BudgetStatus) -> str:
+    how = "named in the settings" if budget.helper_pinned else "the first one ever reported with"
+    return f"{budget.helper[:16]}…, {how}: no other is reported with"
+
+
+def _alarm(budget: BudgetStatus) -> str:
+    """What is wrong with the ledger, in one sentence; empty when nothing is."""
+    if budget.suspicion:
+        return say("suspected", why=say(budget.suspicion))
+    if budget.quarantined_at is None:
+        return ""
+    day = f"{datetime.fromtimestamp(budget.quarantined_at, UTC):%Y-%m-%d}"
+    return say("quarantined", day=day, why=say(budget.quarantine))
 
 
 def _key(status: Status) -> Text:

@@ -79,6 +79,25 @@ _WORDS: dict[str, tuple[str, str]] = {
         "已恢复 {turns} 句原话、{items} 条记忆；{known} 句本来就有",
     ),
     "preferred": ("Noted as yours: {text}", "记下了：{text}"),
+    "quarantined": (
+        "In quarantine since {day}: {why}. The rest of that year's budget counts as spent; no "
+        "report leaves until it renews.",
+        "{day} 起隔离：{why}。该年度剩余预算一律按已用计算，恢复之前不再上报。",
+    ),
+    "suspected": (
+        "Not the ledger this phone last wrote: {why}. The next report would count the rest of this "
+        "year's budget as spent.",
+        "账本与本机最后写下的不符：{why}。下一次上报会把本年度剩余预算全部计为已用。",
+    ),
+    "rolled back": (
+        "it is older than this phone last wrote it, or than the cloud has seen it",
+        "它比本机最后写下的或云端见过的更旧",
+    ),
+    "cloned": ("a copy of it has been used elsewhere", "它的一份副本在别处用过"),
+    "unmarked": (
+        "its mark outside this folder is missing, so the folder was copied or moved",
+        "文件夹外的标记不见了，说明文件夹被复制或移动过",
+    ),
     "to ask": ("I would still like to know: {question}", "我还想知道：{question}"),
     "just now": ("just now", "刚才"),
     "ahead": ("ahead of now", "未来"),

@@ -6,12 +6,12 @@ from device.actors.window import Window
 from device.machine import Machine
 from device.memory import RawStats, StructuredStats, WorkingStats
 from device.monitor import MB, MemoryMonitor
+from device.owner.privacy import budget_status
 from device.owner.records import Layers
 from device.recall.dense import DenseIndex
 from device.recall.embedders import BUILTIN
 from device.settings import Settings
 from device.status import (
-    BudgetStatus,
     ConditionStatus,
     DistillerStatus,
     EmbedderStatus,
@@ -41,6 +41,7 @@ class StatusCalls:
     _layers: Layers
     _monitor: MemoryMonitor
     _dense: DenseIndex | None
+    _problems: tuple[str, ...]
 
     async def unknown(self) -> tuple[str, ...]:
         """What a new phone would still like to know. Given by `OwnerCalls`."""
@@ -52,9 +53,8 @@ class StatusCalls:
         structured = await self._layers.structured.ask(StructuredStats())
         working = await self._layers.working.ask(WorkingStats())
         conditions = await self._machine.conditions.read()
-        spent = self.ledger.spent()
         use = self._monitor.use()
-        budget, distilling = self.ledger.budget, self._machine.distilling
+        distilling = self._machine.distilling
         return Status(
             device_id=self.identity.device_id,
             cloud_url=self.settings.cloud_url,
@@ -91,15 +91,13 @@ class StatusCalls:
                 name=self.settings.distiller,
                 leaves_phone=distilling.host if distilling is not None else "",
             ),
-            budget=BudgetStatus(
-                name=budget.name,
-                private=budget.private,
-                epsilon_spent=spent.epsilon,
-                epsilon_cap=budget.yearly_epsilon,
-                delta=spent.delta,
-                reports=spent.charges,
+            budget=budget_status(
+                self.ledger,
+                helper_key=bytes.fromhex(self.settings.helper_key),
+                now=self._machine.clock.now(),
             ),
             outbox=len(self.outbox.waiting()),
+            problems=self._problems,
             unknown=await self.unknown(),
         )
 

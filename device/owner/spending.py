@@ -6,14 +6,17 @@ from dataclasses import dataclass
 
 from privacy import Ledger
 from privacy.accounting import gdp_epsilon, mu_of
-from privacy.chain import Reserve
+from privacy.chain import Quarantine, Reserve
 
 __all__ = ["Spent", "spending"]
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One charge, with what had been spent in all once it was made."""
+    """One charge, with what had been spent in all once it was made.
+
+    A quarantine counts as one of its own: what a restored or copied ledger may have missed.
+    """
 
     at: float
     """Unix seconds."""
@@ -26,8 +29,13 @@ def spending(ledger: Ledger) -> list[Spent]:
     units = 0
     charges = []
     for entry in ledger.entries():
-        if isinstance(entry, Reserve):
-            units += entry.rho
-            epsilon = gdp_epsilon(mu_of(units), ledger.budget.delta)
-            charges.append(Spent(entry.at, entry.task, epsilon))
+        match entry:
+            case Reserve():
+                units, task = units + entry.rho, entry.task
+            case Quarantine():
+                units, task = units + sum(entry.units.values()), entry.kind
+            case _:
+                continue
+        epsilon = gdp_epsilon(mu_of(units), ledger.budget.delta)
+        charges.append(Spent(entry.at, task, epsilon))
     return charges

@@ -4,6 +4,7 @@ identity.py       the phone's key and pseudonym
 usage.py          counts of use, forgotten once reported
 contributions.py  open rounds → reports, through the privacy gate
 outbox.py         sealed reports waiting for a durable acknowledgement
+bookkeeping.py    the privacy ledger in step with outbox and receipts
 adoption.py       releases: verify, probe, adopt or keep
 client.py         one sync, over a channel (channel.py, websocket.py)
 backoff.py        when to try again

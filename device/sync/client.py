@@ -1,6 +1,7 @@
 """One sync: say who we are, take releases, hand in reports, leave.
 
-    connect → [enrol] → prove → plan → fetch and adopt releases → make reports → upload → bye
+    connect → [enrol] → prove → plan → note receipts → fetch and adopt releases → make reports
+            → upload, note receipts → bye
 
 The protocol's state machine is `protocol.session.ClientSession`; this is its I/O shell and the
 phone's policy. Cancelling it at any await is safe: reports wait in the outbox and releases are
@@ -15,12 +16,13 @@ from dataclasses import dataclass, field
 from device.actors import Clock, DomainError
 from device.observer import Adopted, Kept, Observer, SessionEnded, SessionOpened, UploadAcked
 from device.sync.adoption import Examine, Offer, Outcome, Probe, Shelf
+from device.sync.bookkeeping import Bookkeeper
 from device.sync.channel import Channel, Connect
 from device.sync.identity import Identity
 from device.sync.outbox import Outbox
 from privacy import BitSource
 from protocol.errors import ProtocolError
-from protocol.rounds import RoundDescriptor, open_descriptor
+from protocol.rounds import Round, open_descriptor
 from protocol.session import (
     ClientSession,
     Closed,
@@ -61,8 +63,13 @@ class SyncReport:
     retry_after: float = 0.0
     """Seconds the cloud asked us to wait before the next sync."""
 
+    def tell(self, problem: str) -> None:
+        """Add a line for the owner, once; "" is none."""
+        if problem and problem not in self.problems:
+            self.problems.append(problem)
 
-MakeReports = Callable[[list[RoundDescriptor], SyncReport], Awaitable[None]]
+
+MakeReports = Callable[[list[Round], SyncReport], Awaitable[None]]
 """Turns the open rounds into reports in the outbox, through the privacy gate."""
 
 
@@ -81,6 +88,7 @@ class SyncClient:
         probe: Probe,
         examine: Examine | None = None,
         make_reports: MakeReports,
+        books: Bookkeeper,
         on_outcome: Callable[[Outcome], None],
         clock: Clock,
         bits: BitSource,
@@ -95,6 +103,7 @@ class SyncClient:
         self._probe = probe
         self._examine = examine
         self._make_reports = make_reports
+        self._books = books
         self._on_outcome = on_outcome
         self._clock = clock
         self._bits = bits
@@ -133,6 +142,9 @@ class SyncClient:
         talk.session.start()
         plan = await self._plan(talk)
         report.retry_after = plan.retry_after
+        # First of all: what the cloud holds may show that the ledger was set back.
+        for receipt in plan.receipts:
+            report.tell(self._books.note_receipt(receipt))
         await self._take_releases(talk, plan, report)
         rounds = self._open_rounds(plan, report)
         await self._make_reports(rounds, report)
@@ -144,6 +156,7 @@ class SyncClient:
         event = await talk.expect(Enrolled, PlanReceived)
         if isinstance(event, Enrolled):
             self._identity.enrolled(event.device_id)
+            self._books.enrolled(event.device_id)
             event = await talk.expect(PlanReceived)
         assert isinstance(event, PlanReceived)
         return event
@@ -181,7 +194,7 @@ class SyncClient:
             self._observer.on(Kept(now, outcome.model, outcome.version, outcome.reason))
         self._on_outcome(outcome)
 
-    def _open_rounds(self, plan: PlanReceived, report: SyncReport) -> list[RoundDescriptor]:
+    def _open_rounds(self, plan: PlanReceived, report: SyncReport) -> list[Round]:
         rounds = []
         for blob in plan.rounds:
             try:
@@ -191,19 +204,26 @@ class SyncClient:
         return rounds
 
     async def _hand_in(self, talk: _Conversation, report: SyncReport) -> None:
-        open_uploads = 0
         for waiting in self._outbox.waiting():
+            # Asked for each: the receipt of one report may put the ledger into quarantine.
+            if unpaid := self._books.may_send(waiting):
+                report.tell(unpaid)
+                continue
             talk.session.upload(waiting.report_id, waiting.body)
-            open_uploads += 1
-        while open_uploads:
             event = await talk.expect(UploadCommitted, UploadRefused)
-            open_uploads -= 1
             if isinstance(event, UploadCommitted):
-                self._outbox.settle(event.upload_id)
-                report.uploads_acked += 1
-                self._observer.on(UploadAcked(self._clock.now(), event.upload_id))
+                self._committed(event, report)
             elif isinstance(event, UploadRefused):
                 self._refused(event, report)
+
+    def _committed(self, event: UploadCommitted, report: SyncReport) -> None:
+        """The receipt goes into the ledger before the outbox lets go: offered again, it is given
+        again."""
+        if event.receipt:
+            report.tell(self._books.note_receipt(event.receipt))
+        self._outbox.settle(event.upload_id)
+        report.uploads_acked += 1
+        self._observer.on(UploadAcked(self._clock.now(), event.upload_id))
 
     def _refused(self, event: UploadRefused, report: SyncReport) -> None:
         report.uploads_refused += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from device.learning import ExampleStore, local_update
 from device.observer import Charged, Observer, Released
 from device.sync.adoption import Shelf
 from device.sync.outbox import Outbox
-from device.sync.usage import Usage
+from device.sync.usage import Usage, UsageAnswers
 from privacy import (
     BitSource,
     BudgetExceeded,
@@ -22,9 +23,9 @@ from privacy import (
     RoundAlreadyCharged,
     RoundRefused,
 )
-from privacy.accounting import rho_units
+from privacy.accounting import pure_units, rho_units
 from protocol.models import SPECS, head_dimension
-from protocol.rounds import RoundDescriptor
+from protocol.rounds import LocalRound, Round, RoundDescriptor
 
 __all__ = ["Contributions", "Joined"]
 
@@ -56,8 +57,10 @@ class Contributions:
         rng: np.random.Generator,
         clock: Clock,
         observer: Observer,
+        helper_key: bytes = b"",
     ) -> None:
-        self._gate = Gate(ledger, bits)
+        """`helper_key`: the pinned helper; b"" trusts the first one the ledger charged for."""
+        self._gate = Gate(ledger, bits, helper_key)
         self._outbox = outbox
         self._usage = usage
         self._examples = examples
@@ -66,12 +69,12 @@ class Contributions:
         self._clock = clock
         self._observer = observer
 
-    def make(self, rounds: list[RoundDescriptor], *, records: int) -> Joined:
+    def make(self, rounds: list[Round], *, records: int) -> Joined:
         """Put a report into the outbox for every round this phone may still join.
 
         A phone with nothing to say reports zeros under the same noise, so that silence tells
-        nothing. A round already charged is passed over; so is one that this phone's own budget
-        or floors forbid, which its owner sees and the cloud does not.
+        nothing. A round already charged is passed over; so is one that this phone's own budget,
+        floors or choice of helper forbid, which its owner sees and the cloud does not.
         """
         joined: list[str] = []
         problems: list[str] = []
@@ -86,27 +89,39 @@ class Contributions:
                 problems.append(f"{name} left out: {error}")
         return Joined(tuple(joined), tuple(problems))
 
-    def _join(self, descriptor: RoundDescriptor, records: int) -> None:
-        if descriptor.task == "usage":
-            vector, through = self._usage.vector(records)
-            self._release(descriptor, vector)
-            self._usage.forget(through)
-        else:
+    def _join(self, descriptor: Round, records: int) -> None:
+        if isinstance(descriptor, RoundDescriptor) and descriptor.task != "usage":
             self._release(descriptor, self._update(descriptor))
+            return
+        answers = self._usage.answers(records)
+        if isinstance(descriptor, LocalRound):
+            self._release_local(descriptor, answers)
+        else:
+            self._release(descriptor, answers.vector())
+        self._usage.forget(answers.through)
 
     def _release(self, descriptor: RoundDescriptor, vector: NDArray[np.floating]) -> None:
-        charge = rho_units(descriptor.clip, descriptor.sigma)
+        store = self._storing(lambda: rho_units(descriptor.clip, descriptor.sigma))
+        self._gate.release(descriptor, vector, at=self._clock.now(), store=store)
+
+    def _release_local(self, descriptor: LocalRound, answers: UsageAnswers) -> None:
+        answer = answers.bins.get(descriptor.histogram, "")  # the gate refuses an unknown one
+        store = self._storing(lambda: pure_units(descriptor.epsilon))
+        self._gate.release_local(descriptor, answer, at=self._clock.now(), store=store)
+
+    def _storing(self, charge: Callable[[], int]) -> Callable[[PrivateReport], None]:
+        """What puts one report into the outbox; `charge`, asked once it is paid, says how much."""
 
         def store(report: PrivateReport) -> None:
             # The gate calls this only once the ledger holds the charge durably (law 1).
             now = self._clock.now()
-            self._observer.on(Charged(now, report.task, report.round, charge))
+            self._observer.on(Charged(now, report.task, report.round, charge()))
             kept = self._outbox.put(report)
             self._observer.on(
                 Released(now, report.report_id, report.task, report.round, kept.sha256)
             )
 
-        self._gate.release(descriptor, vector, at=self._clock.now(), store=store)
+        return store
 
     def _update(self, descriptor: RoundDescriptor) -> NDArray[np.float32]:
         """The change local training makes to the model's head; zeros where there is no ground

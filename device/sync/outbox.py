@@ -14,8 +14,10 @@ import msgpack
 
 from device.vault import SealedLog
 from privacy import PrivateReport
+from privacy.gate import made_by_gate
+from privacy.secagg.mask import report_digest
 from protocol.rounds import Task
-from protocol.update import Report, encode_report
+from protocol.update import Report, decode_report, encode_report
 
 __all__ = ["Outbox", "Waiting"]
 
@@ -35,6 +37,14 @@ class Waiting:
         """Hash of the upload's bytes."""
         return hashlib.sha256(self.body).digest()
 
+    @property
+    def digest(self) -> bytes:
+        """Hash of the report as the ledger's COMMIT and the cloud's receipt name it."""
+        report = decode_report(self.body)
+        return report_digest(
+            report.task, report.round, report.report_id, report.share, report.sealed_seed
+        )
+
 
 class Outbox:
     """The only owner of the log it is given."""
@@ -50,16 +60,16 @@ class Outbox:
         """Store `report`; it survives a crash from here on.
 
         Raises:
-            TypeError: it is not a PrivateReport: nothing else may leave the phone.
+            TypeError: the gate did not make it just so: nothing else may leave the phone.
         """
-        if not isinstance(report, PrivateReport):
+        if not made_by_gate(report):
             raise TypeError("the outbox takes only reports made by the privacy gate")
         body = encode_report(
             Report(
                 task=cast(Task, report.task),
                 round=report.round,
                 report_id=report.report_id,
-                masked=report.masked,
+                share=report.share,
                 sealed_seed=report.sealed_seed,
             )
         )

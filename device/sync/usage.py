@@ -1,13 +1,15 @@
 """Counts of how the memory was used: all that may ever leave about use, and through the gate.
 
-The log holds categories, never a query or an answer. One report turns everything since the last
-one into eight one-hot histograms (privacy/streams.py) and then forgets it.
+The log holds categories, never a query or an answer. One report says what happened since the last
+one, as eight one-hot histograms (privacy/streams.py), or in a fleet without a helper as the answer
+to the one histogram it was asked for; then all of it is forgotten.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import msgpack
 import numpy as np
@@ -18,12 +20,26 @@ from device.memory.records import Answer
 from device.vault import SealedLog
 from privacy.streams import usage_vector
 
-__all__ = ["Usage"]
+__all__ = ["Usage", "UsageAnswers"]
 
 QUERY_BINS = ((0, "0"), (5, "1-5"), (20, "6-20"), (50, "21-50"))
 RECORD_BINS = ((99, "0-99"), (999, "100-999"), (9_999, "1000-9999"))
 USEFUL_BINS = ((0.25, "0-25"), (0.50, "25-50"), (0.75, "50-75"), (1.0, "75-100"))
 NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class UsageAnswers:
+    """This phone's answer to every usage histogram, from which any report about use is made."""
+
+    bins: Mapping[str, str]
+    """Histogram → the one bin this phone is in."""
+    through: int
+    """The log position covered, for `Usage.forget` once a report is safely in the outbox."""
+
+    def vector(self) -> NDArray[np.float64]:
+        """All of them, one-hot, in the order of the streams."""
+        return usage_vector(self.bins)
 
 
 class Usage:
@@ -54,14 +70,13 @@ class Usage:
         """Count what became of a release: ``adopted`` or ``refused``."""
         self._note((f"{model}_adoption", outcome))
 
-    def vector(self, records: int) -> tuple[NDArray[np.float64], int]:
-        """The one-hot usage vector of a phone with `records` turns, and the log position it
-        covers, to be handed to `forget` once the report is safely in the outbox."""
+    def answers(self, records: int) -> UsageAnswers:
+        """What a phone with `records` turns answers now."""
         counts: dict[str, Counter[str]] = {}
         for _, what, category in self._events:
             counts.setdefault(what, Counter())[category] += 1
         queries = sum(counts.get("decided_by", Counter()).values())
-        answers = {
+        bins = {
             name: _commonest(counts.get(name))
             for name in (
                 "decided_by",
@@ -71,11 +86,10 @@ class Usage:
                 "dedup_adoption",
             )
         }
-        answers["queries"] = _bin(queries, QUERY_BINS, "51+")
-        answers["records"] = _bin(records, RECORD_BINS, "10000+")
-        answers["usefulness"] = _usefulness(counts.get("useful"))
-        through = self._events[-1][0] if self._events else -1
-        return usage_vector(answers), through
+        bins["queries"] = _bin(queries, QUERY_BINS, "51+")
+        bins["records"] = _bin(records, RECORD_BINS, "10000+")
+        bins["usefulness"] = _usefulness(counts.get("useful"))
+        return UsageAnswers(bins, self._events[-1][0] if self._events else -1)
 
     def forget(self, through: int) -> None:
         """Erase every event up to log position `through`."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from device.vault.errors import StorageFull, StorageReadOnly, StoreBusy, VaultError
 from device.vault.storage import check_name
 
-__all__ = ["FolderStorage"]
+__all__ = ["FolderStorage", "make_folder", "replace_durably", "translated"]
 
 LOCK_FILE = "lock"
 TEMPORARY = ".new"
@@ -40,7 +40,7 @@ class FolderStorage:
         self._open: dict[str, int] = {}
         self._named: set[str] = set()  # names whose directory entry is known to be durable
         self._lock = -1
-        with _translated(path):
+        with translated(path):
             if not read_only:
                 path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
                 path.chmod(PRIVATE_FOLDER)
@@ -50,7 +50,7 @@ class FolderStorage:
 
     def names(self, prefix: str = "") -> list[str]:
         """Sorted names that start with `prefix`."""
-        with _translated(self._path):
+        with translated(self._path):
             found = [entry.name for entry in self._path.iterdir() if entry.is_file()]
         return sorted(
             name
@@ -60,7 +60,7 @@ class FolderStorage:
 
     def read(self, name: str) -> bytes:
         """The whole content."""
-        with _translated(self._path):
+        with translated(self._path):
             return self._file(name).read_bytes()
 
     def append(self, name: str, data: bytes) -> None:
@@ -77,33 +77,25 @@ class FolderStorage:
             self._file(name).stat()
             os.fdatasync(self._descriptor(name))
             if name not in self._named:
-                self._sync_folder()
+                _sync_folder(self._path)
                 self._named.add(name)
 
     def replace(self, name: str, data: bytes) -> None:
         """Write beside it, fsync, rename over it, fsync the folder."""
         with self._writing():
             self._forget(name)
-            target = self._file(name)
-            beside = target.with_name(name + TEMPORARY)
-            try:
-                _write_durably(beside, data)
-                beside.replace(target)
-            except OSError:
-                beside.unlink(missing_ok=True)
-                raise
-            self._sync_folder()
+            replace_durably(self._file(name), data)
 
     def delete(self, name: str) -> None:
         """Unlink and fsync the folder."""
         with self._writing():
             self._forget(name)
             self._file(name).unlink(missing_ok=True)
-            self._sync_folder()
+            _sync_folder(self._path)
 
     def size(self, name: str) -> int:
         """Bytes under the name."""
-        with _translated(self._path):
+        with translated(self._path):
             return self._file(name).stat().st_size
 
     def close(self) -> None:
@@ -120,7 +112,7 @@ class FolderStorage:
             raise StorageReadOnly(f"{self._path} was opened for reading only")
         if self._lock < 0:
             raise VaultError(f"{self._path} is closed; open the store again")
-        with _translated(self._path):
+        with translated(self._path):
             yield
 
     def _file(self, name: str) -> Path:
@@ -145,13 +137,6 @@ class FolderStorage:
         self._close_descriptor(name)
         self._named.discard(name)
 
-    def _sync_folder(self) -> None:
-        descriptor = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
 
 def _take_lock(path: Path) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
@@ -164,6 +149,37 @@ def _take_lock(path: Path) -> int:
             f"another process is using {path}; stop it (`reverie-device run`?) or wait"
         ) from error
     return descriptor
+
+
+def replace_durably(path: Path, data: bytes) -> None:
+    """Set the content of `path` (mode 0600) so that after a power loss it is whole, old or new.
+
+    Raises OSError; `path` is then as it was.
+    """
+    beside = path.with_name(path.name + TEMPORARY)
+    try:
+        _write_durably(beside, data)
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder (mode 0700) and what is missing above it, durably. Raises OSError."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    for made in missing:
+        _sync_folder(made.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _write_durably(path: Path, data: bytes) -> None:
@@ -179,7 +195,7 @@ def _write_durably(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def translated(path: Path) -> Iterator[None]:
     """Operating-system errors as the vault's own; a missing name stays FileNotFoundError."""
     try:
         yield

@@ -20,6 +20,7 @@ from cloud.actors.runtime import InProcessRuntime
 from cloud.config import CloudConfig
 from cloud.gateway.app import Root, make_app
 from cloud.gateway.batcher import BATCH_ITEMS
+from cloud.helper_client import HelperIdentity
 from cloud.identity import ensure_key
 from cloud.service import Cloud
 from protocol.identity import DeviceKey
@@ -154,9 +155,7 @@ def _report(number: int) -> bytes:
     """A distinct, well-formed usage report."""
     plain = decode_report(raw_report())
     report_id = number.to_bytes(16, "big")
-    return encode_report(
-        Report(plain.task, plain.round, report_id, plain.masked, plain.sealed_seed)
-    )
+    return encode_report(Report(plain.task, plain.round, report_id, plain.share, plain.sealed_seed))
 
 
 def _intake() -> Row:
@@ -182,9 +181,10 @@ def _commit_all(batches: list[list[UploadRow]]) -> float:
     with TemporaryDirectory() as name:
         folder = Path(name)
         ensure_key(folder / "signing.key", os.urandom)
-        rounds = Rounds(sqlite(folder), str(folder / "signing.key"), bytes(32), "demo")
+        helper = HelperIdentity(bytes(32), bytes(32), "demo")
+        rounds = Rounds(sqlite(folder), str(folder / "signing.key"), helper, "demo")
         rounds.open_due(START)
-        intake = Intake(sqlite(folder))
+        intake = Intake(sqlite(folder), str(folder / "signing.key"))
         begun = time.perf_counter()
         for batch in batches:
             assert all(outcome.committed for outcome in intake.commit(batch))

@@ -60,8 +60,19 @@ def test_an_address_beyond_this_machine(tmp_path: Path) -> None:
 
 def test_an_absent_helper(tmp_path: Path) -> None:
     state = str(tmp_path / "cloud")
+    token = tmp_path / "helper.token"
+    token.write_text("ab" * 32)
     options = ["--helper", "http://127.0.0.1:9", "--port", "0"]
+    assert "--helper-token-file" in _fails("serve", "--state", state, *options)
+    options += ["--helper-token-file", str(token)]
     assert "does not answer" in _fails("serve", "--state", state, *options)
+    token.write_text("not a token")
+    assert "holds no helper token" in _fails("serve", "--state", state, *options)
+    token.unlink()
+    assert "cannot read the token file" in _fails("serve", "--state", state, *options)
+    assert "leave out --helper" in _fails(
+        "serve", "--state", state, "--aggregation", "local", *options
+    )
 
 
 @pytest.mark.parametrize("command", ["token", "status", "rounds", "releases", "devices"])
@@ -117,16 +128,21 @@ def test_serve_announces_answers_and_stops(state: Path, number: signal.Signals) 
     assert said["token"] not in errors
 
 
-def test_serve_says_that_one_operator_gains_no_trust(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_serve_says_who_must_be_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def announce_only(_config: object, _options: object, announce: object) -> None:
         assert callable(announce)
-        announce(Listening("http://127.0.0.1:1", "ab", "cd"))
+        announce(Listening("http://127.0.0.1:1", "ab", "cd", "ef", "5167"))
 
     monkeypatch.setattr("cloud.cli.serve_cloud", announce_only)
     where = ["serve", "--state", str(tmp_path), "--budget", "demo"]
-    alone = run.invoke(app, where).output
-    assert "no gain in trust" in " ".join(alone.split())
+    alone = " ".join(run.invoke(app, where).output.split())
+    assert "no gain in trust" in alone
+    assert "two servers, helper in this process" in alone
     assert "not private" in alone
-    assert "no gain" not in run.invoke(app, [*where, "--helper", "http://x"]).output
+    remote = run.invoke(app, [*where, "--helper", "http://x", "--helper-token-file", "y"]).output
+    assert "no gain" not in remote
+    assert "helper of another operator, http://x" in remote
+    assert "5167" in remote
+    local = run.invoke(app, [*where, "--aggregation", "local"]).output
+    assert "no gain" not in local
+    assert "local: no helper" in local

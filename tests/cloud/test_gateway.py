@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cloud.service import Cloud
+from privacy.receipts import open_receipt
 from protocol.messages import UploadBegin
 from protocol.release import open_manifest, open_release
 from protocol.session import (
@@ -50,7 +51,9 @@ async def test_a_whole_session(cloud: Cloud) -> None:
     opened = descriptors(core, cloud.public_key)
     assert sorted(opened) == ["dedup", "router", "usage"]
     line.client.upload(UPLOAD, phone.report(opened["usage"], usage_answers()))
-    assert await line.exchange() == [UploadCommitted(UPLOAD)]
+    (committed,) = await line.exchange()
+    assert isinstance(committed, UploadCommitted)
+    assert open_receipt(committed.receipt, cloud.public_key).device == phone.device_id
     line.client.finish()
     await line.exchange()
     assert line.server.closed
@@ -74,11 +77,33 @@ async def test_every_published_release_can_be_fetched(cloud: Cloud) -> None:
 async def test_an_upload_offered_again_is_acknowledged_at_once(cloud: Cloud) -> None:
     phone = Phone(1)
     body = phone.report(descriptors(cloud.endpoint(), cloud.public_key)["usage"], usage_answers())
+    said = []
     for _ in range(2):  # the second time as if the first ack had been lost
         line, _ = await connect(phone, cloud.endpoint())
         line.client.upload(UPLOAD, body)
-        assert await line.exchange() == [UploadCommitted(UPLOAD)]
+        said += await line.exchange()
+    assert [type(each) for each in said] == [UploadCommitted] * 2
+    assert said[0] == said[1]
     assert (await cloud.report())["reports"] == 1
+
+
+async def test_a_plan_brings_the_newest_receipts(cloud: Cloud) -> None:
+    phone, other = Phone(1), Phone(2)
+    body = phone.report(descriptors(cloud.endpoint(), cloud.public_key)["usage"], usage_answers())
+    line, _ = await connect(phone, cloud.endpoint())
+    assert _receipts(phone) == []
+    line.client.upload(UPLOAD, body)
+    (committed,) = await line.exchange()
+    assert isinstance(committed, UploadCommitted)
+    await connect(phone, cloud.endpoint())
+    await connect(other, cloud.endpoint())
+    assert _receipts(phone) == [committed.receipt]
+    assert _receipts(other) == []
+
+
+def _receipts(phone: Phone) -> list[bytes]:
+    assert phone.plan is not None
+    return list(phone.plan.receipts)
 
 
 async def test_an_unknown_device(cloud: Cloud) -> None:
@@ -153,7 +178,7 @@ async def test_a_duplicate_report(cloud: Cloud) -> None:
     line.client.upload(UPLOAD, raw_report(mark=1))
     line.client.upload(b"v" * 16, raw_report(mark=2))
     committed, refused = await line.exchange()
-    assert committed == UploadCommitted(UPLOAD)
+    assert isinstance(committed, UploadCommitted)
     assert isinstance(refused, UploadRefused)
     assert refused.code == "duplicate_report"
     assert _refusals(cloud, "duplicate_report") == 1
@@ -188,7 +213,7 @@ async def test_an_unknown_release(cloud: Cloud) -> None:
     refused, committed = await line.exchange()
     assert isinstance(refused, FetchRefused)
     assert refused.code == "unknown_release"
-    assert committed == UploadCommitted(UPLOAD)
+    assert isinstance(committed, UploadCommitted)
     assert _refusals(cloud, "unknown_release") == 1
 
 

@@ -48,7 +48,9 @@ def test_a_refused_record_leaves_no_trace(
 def test_the_key_is_private_and_stays(tmp_path: Path) -> None:
     first = HelperActor(str(tmp_path / "helper"))
     second = HelperActor(str(tmp_path / "helper"))
-    assert first.public_key() == second.public_key()
+    assert first.identity() == second.identity()
+    assert first.query_key("usage", 1) == second.query_key("usage", 1)
+    assert first.query_key("usage", 1) != first.query_key("usage", 2)
     assert (tmp_path / "helper" / "helper.key").stat().st_mode & 0o777 == 0o600
     first.close()
     second.close()

@@ -16,6 +16,7 @@ from cloud.actors.ray_runtime import RayRuntime
 from cloud.actors.registry import EnrolmentRefused, Registry
 from cloud.actors.rounds import Rounds
 from cloud.actors.runtime import ActorGone, InProcessRuntime, Runtime
+from cloud.helper_client import HelperIdentity
 from cloud.identity import ensure_key
 from cloud.randomness import SeededBits
 from tests.cloud.world import START, raw_report, sqlite
@@ -109,7 +110,8 @@ async def test_stop_drains_the_mailbox(file: str) -> None:
 def _open_usage_round(folder: Path) -> str:
     url = sqlite(folder)
     ensure_key(folder / "signing.key", SeededBits(1, "key"))
-    rounds = Rounds(url, str(folder / "signing.key"), bytes(32), "demo")
+    helper = HelperIdentity(bytes(32), bytes(32), "demo")
+    rounds = Rounds(url, str(folder / "signing.key"), helper, "demo")
     rounds.open_due(START)
     rounds.close()
     return url
@@ -127,7 +129,7 @@ async def test_a_killed_actor_forgets_nothing(
 
     runtime = ray_cluster()
     url = _open_usage_round(tmp_path)
-    intake = runtime.spawn("intake", Intake, url)
+    intake = runtime.spawn("intake", Intake, url, str(tmp_path / "signing.key"))
     first = await intake.ask("commit", [_row(1)])
     handle: Any = ray.get_actor("intake", namespace=runtime.namespace)
     ray.kill(handle, no_restart=False)
@@ -135,7 +137,7 @@ async def test_a_killed_actor_forgets_nothing(
     known = await intake.ask("known", [("phone-1", _row(1).upload_id)])
     await runtime.stop()
     assert [one.code for one in first + again] == ["committed"] * 3
-    assert known == [True]
+    assert known == [first[0].receipt]
 
 
 @pytest.mark.ray

@@ -173,6 +173,7 @@ async def test_a_phone_is_never_offered_a_round_that_is_being_summed(
     async with running(state, inline) as cloud:
         await _fill(cloud, N_MIN)
         offered: list[set[int]] = []
+        assert cloud._helper is not None
         real = cloud._helper.sum_masks
 
         async def look(batch: Any) -> Any:

@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosed
 
 from cloud.gateway.app import Root, make_app
 from cloud.service import Cloud
+from privacy.receipts import open_receipt
 from protocol.messages import Hello
 from protocol.models.spec import SPECS
 from protocol.release import open_manifest, open_release
@@ -30,7 +31,8 @@ from tests.cloud.world import START, Phone, descriptors, usage_answers
 @pytest.fixture
 async def url(cloud: Cloud) -> AsyncIterator[str]:
     root = Root(cloud.public_key, "demo", open_enrolment=True)
-    runner = web.AppRunner(make_app(cloud.endpoint(), root, lambda: START), access_log=None)
+    app = make_app(cloud.endpoint(), root, lambda: START, cloud.transparency)
+    runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     yield f"http://127.0.0.1:{runner.addresses[0][1]}"
@@ -66,7 +68,9 @@ async def test_enrol_prove_plan_upload_ack_fetch(url: str, cloud: Cloud) -> None
         assert plan.server_time == START
         usage = descriptors(cloud.endpoint(), cloud.public_key)["usage"]
         session.upload(b"u" * 16, phone.report(usage, usage_answers()))
-        assert await _until(socket, session, UploadCommitted) == [UploadCommitted(b"u" * 16)]
+        (committed,) = await _until(socket, session, UploadCommitted)
+        assert isinstance(committed, UploadCommitted)
+        assert open_receipt(committed.receipt, cloud.public_key).task == "usage"
         manifest = open_manifest(plan.releases[0], cloud.public_key)
         session.fetch(manifest.model, manifest.version, 0, manifest.full.size)
         (fetched,) = await _until(socket, session, ReleaseReceived)

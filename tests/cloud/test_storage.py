@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
+from sqlalchemy.exc import OperationalError
 
 from cloud.storage import BlobMissing, Blobs, Database, DatabaseUnavailable, insert_once
-from cloud.storage.tables import events
+from cloud.storage.database import read_only
+from cloud.storage.tables import events, uploads
 from tests.cloud.world import sqlite
 
 LINE = {"key": "k", "at": 1.0, "kind": "test", "detail": {"n": 1}}
@@ -48,6 +52,30 @@ def test_commits_reach_the_disk_before_they_return(tmp_path: Path) -> None:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
     database.close()
+
+
+def test_a_database_of_an_earlier_version_gets_its_new_columns(tmp_path: Path) -> None:
+    Database(sqlite(tmp_path)).close()
+    with closing(sqlite3.connect(tmp_path / "cloud.db")) as old, old:
+        old.execute("ALTER TABLE uploads DROP COLUMN receipt")
+        old.execute("ALTER TABLE uploads DROP COLUMN counted")
+        old.execute(
+            "INSERT INTO uploads (upload_id, device_id, task, round, report_id, sha256, body,"
+            " received) VALUES (x'01', 'phone', 'usage', 1, x'02', x'03', x'', 1.0)"
+        )
+    database = Database(sqlite(tmp_path))
+    with database.read() as connection:
+        row = connection.execute(select(uploads)).one()
+    assert (row.device_id, row.receipt, row.counted) == ("phone", b"", 0)
+    database.close()
+
+
+def test_a_reader_writes_nothing(tmp_path: Path) -> None:
+    Database(sqlite(tmp_path)).close()
+    engine = read_only(sqlite(tmp_path))
+    with engine.connect() as connection, pytest.raises(OperationalError, match="readonly"):
+        connection.execute(insert(events).values(**LINE))
+    engine.dispose()
 
 
 def test_an_unusable_database_is_one_clear_line(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cloud.actors.openings import shared_round
 from cloud.actors.trainers import Trainer
 from cloud.gateway.core import Connection, GatewayCore
 from cloud.randomness import SeededBits
@@ -17,9 +18,18 @@ from cloud.training.config import TRAINING, TrainingConfig
 from privacy.budget import DEMO
 from privacy.gate import Gate
 from privacy.ledger import Ledger
-from privacy.streams import USAGE_DIMENSION, USAGE_HISTOGRAMS, usage_vector
+from privacy.secagg.field import MODULUS
+from privacy.secagg.mask import (
+    SEALED_SEED_BYTES,
+    SealContext,
+    report_key,
+    seal_seed,
+    share_hash,
+)
+from privacy.secagg.sharing import sharing_for
+from privacy.streams import USAGE_HISTOGRAMS, usage_vector
 from protocol.identity import DeviceKey
-from protocol.rounds import RoundDescriptor, open_descriptor
+from protocol.rounds import LocalRound, Round, RoundDescriptor, open_descriptor
 from protocol.session import (
     ClientSession,
     Closed,
@@ -34,6 +44,12 @@ from protocol.update import Report, encode_report
 START = 1_800_000_000.0
 """Unix seconds at which the tests' worlds begin."""
 DAY = 86_400.0
+
+
+USAGE_SHARE = sharing_for(
+    shared_round(DEMO, bytes(32), "usage", 1, base=0, expected=0, now=START)
+).share_bytes
+"""Bytes of a leader's share in a first usage round of the demo budget."""
 
 
 class QuickTrainer(Trainer):
@@ -88,8 +104,13 @@ class Phone:
         """The encoded report of one round, through the privacy gate."""
         made = self.gate.release(descriptor, vector, at, lambda _report: None)
         return encode_report(
-            Report(descriptor.task, made.round, made.report_id, made.masked, made.sealed_seed)
+            Report(descriptor.task, made.round, made.report_id, made.share, made.sealed_seed)
         )
+
+    def local_report(self, descriptor: LocalRound, answer: str, at: float = START) -> bytes:
+        """The encoded report of one local round, through the privacy gate."""
+        made = self.gate.release_local(descriptor, answer, at, lambda _report: None)
+        return encode_report(Report("local_usage", made.round, made.report_id, made.share, b""))
 
     def session(self, token: str = "") -> ClientSession:
         """A session, enrolling when this phone has no id yet."""
@@ -147,9 +168,49 @@ def outcome(events: list[Event]) -> str:
 
 
 def descriptors(core: GatewayCore, public_key: bytes) -> dict[str, RoundDescriptor]:
-    """The open rounds a phone sees, by task."""
-    opened = (open_descriptor(blob, public_key) for blob in core.snapshot.rounds)
-    return {descriptor.task: descriptor for descriptor in opened}
+    """The open rounds of two-server aggregation a phone sees, by task."""
+    opened = shown_rounds(core, public_key)
+    return {each.task: each for each in opened if isinstance(each, RoundDescriptor)}
+
+
+def shown_rounds(core: GatewayCore, public_key: bytes) -> list[Round]:
+    """The open rounds a phone sees."""
+    return [open_descriptor(blob, public_key) for blob in core.snapshot.rounds]
+
+
+def crafted(
+    descriptor: RoundDescriptor,
+    noisy: NDArray[np.int64],
+    bits: SeededBits,
+    *,
+    report_id: bytes = b"",
+    forge: bool = False,
+) -> bytes:
+    """A report that no gate made: `noisy` lattice values, honestly shared and sealed.
+
+    `forge` makes the share's first value something that is no bit.
+    """
+    report_id, seed = report_id or bits(16), bits(32)
+    sharing = sharing_for(descriptor)
+    key = report_key(seed, descriptor.task, descriptor.round, report_id)
+    share = sharing.split(noisy, key, bits)
+    if forge:
+        words = sharing.read(share).copy()
+        words[0] = (int(words[0]) + 5) % MODULUS
+        share = words.astype("<u8").tobytes()
+    context = SealContext(
+        descriptor.task,
+        descriptor.round,
+        report_id,
+        share_hash(share),
+        descriptor.dimension,
+        descriptor.scale,
+        descriptor.clip,
+        descriptor.sigma,
+        descriptor.n_min,
+    )
+    sealed = seal_seed(seed, descriptor.helper_key, context.aad(), bits)
+    return encode_report(Report(descriptor.task, descriptor.round, report_id, share, sealed))
 
 
 def sqlite(folder: Path, name: str = "cloud.db") -> str:
@@ -159,5 +220,7 @@ def sqlite(folder: Path, name: str = "cloud.db") -> str:
 
 def raw_report(task: Any = "usage", number: int = 1, mark: int = 0, size: int = 0) -> bytes:
     """A well-formed report that no gate made: for tests of the inbox alone."""
-    masked = np.full(size or USAGE_DIMENSION, mark, dtype=np.uint32)
-    return encode_report(Report(task, number, mark.to_bytes(16, "big"), masked, bytes(80)))
+    words = np.full((size or USAGE_SHARE) // 8, mark, dtype="<u8")
+    return encode_report(
+        Report(task, number, mark.to_bytes(16, "big"), words.tobytes(), bytes(SEALED_SEED_BYTES))
+    )

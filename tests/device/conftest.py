@@ -16,6 +16,7 @@ from device.recall.embedders import Embedder
 from device.settings import Settings
 from device.sync.channel import Connect
 from device.vault import MemoryStorage, StaticProtector, Storage
+from privacy.anchor import Anchor
 
 OpenPhone = Callable[..., Awaitable[Phone]]
 
@@ -47,6 +48,7 @@ async def open_phone() -> AsyncIterator[OpenPhone]:
         observer: Observer | None = None,
         private_bytes: Callable[[], int | None] = lambda: None,
         embedder: Embedder | None = None,
+        anchor: Anchor | None = None,
         seed: int = 1,
         **settings: object,
     ) -> Phone:
@@ -62,6 +64,7 @@ async def open_phone() -> AsyncIterator[OpenPhone]:
             observer=observer or Notes(),
             private_bytes=private_bytes,
             embedder=embedder,
+            anchor=anchor,
         )
         phone = await Phone.open(machine, Settings(**{"budget": "demo", **settings}))
         phones.append(phone)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.laws.world import World, world
 
-OpenWorld = Callable[[], AbstractAsyncContextManager[World]]
+OpenWorld = Callable[..., AbstractAsyncContextManager[World]]
 
 
 @pytest.fixture(scope="session")
@@ -28,11 +28,11 @@ def trained_state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def open_world(trained_state: Path, tmp_path: Path) -> OpenWorld:
-    """Opens a world over a copy of that state."""
+    """Opens a world over a copy of that state; `local` is one without a helper."""
 
-    def opener() -> AbstractAsyncContextManager[World]:
+    def opener(*, local: bool = False) -> AbstractAsyncContextManager[World]:
         folder = tmp_path / "state"
         shutil.copytree(trained_state, folder)
-        return world(folder)
+        return world(folder, "local" if local else "two-server")
 
     return opener

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -22,8 +22,11 @@ from device.settings import Settings
 from device.sync.adoption import Examiner
 from device.sync.channel import ChannelClosed
 from device.vault import MemoryStorage, StaticProtector
+from device.vault.anchor import MemoryAnchor
+from privacy.anchor import Anchor
 
 START = 1_780_000_000.0
+Aggregation: TypeAlias = Literal["two-server", "local"]
 
 
 class Clock:
@@ -83,10 +86,12 @@ class _Channel:
 class World:
     """Use `async with world(tmp_path) as w`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, aggregation: Aggregation) -> None:
         self.clock = Clock()
         self.runtime = InProcessRuntime(inline=True)
-        config = CloudConfig(state=folder, budget="demo", open_enrolment=True, seed=5)
+        config = CloudConfig(
+            state=folder, budget="demo", open_enrolment=True, seed=5, aggregation=aggregation
+        )
         self.cloud = Cloud(config, self.runtime, bits=os.urandom, now=START, sleep=self.clock.sleep)
         self.phones: list[Phone] = []
         self.folder = folder
@@ -99,6 +104,7 @@ class World:
         observer: object | None = None,
         budget: Literal["production", "demo"] = "demo",
         examiner: Examiner | None = None,
+        anchor: Anchor | None = None,
     ) -> Phone:
         way = wire or Wire()
 
@@ -116,6 +122,7 @@ class World:
             connect=connect,
             observer=observer or _Nobody(),  # type: ignore[arg-type]
             examiner=examiner,
+            anchor=MemoryAnchor() if anchor is None else anchor,
         )
         settings = Settings(budget=budget, cloud_key=self.cloud.public_key.hex())
         phone = await Phone.open(machine, settings)
@@ -132,9 +139,9 @@ class _Nobody:
 
 
 @asynccontextmanager
-async def world(folder: Path) -> AsyncIterator[World]:
+async def world(folder: Path, aggregation: Aggregation = "two-server") -> AsyncIterator[World]:
     """A started cloud over `folder` that has ticked once; everything is closed at the end."""
-    made = World(folder)
+    made = World(folder, aggregation)
     await made.cloud.start()
     await made.cloud.tick(made.clock.at)
     try:

@@ -10,6 +10,7 @@ from device.observer import (
     Charged,
     DreamEnded,
     DreamStarted,
+    Quarantined,
     Released,
     SessionEnded,
     SessionOpened,
@@ -24,9 +25,11 @@ from simulator.invariants import (
     ACKED_ONCE,
     CANARY,
     CHARGED,
+    RECEIPTED,
     RISING,
     SAME_BYTES,
     SIGNED,
+    UNSUSPECTED,
     WINDOW,
     PhoneWatch,
     Tally,
@@ -292,3 +295,33 @@ def test_published_versions_rise() -> None:
     assert not tally.violated
     check_published(tally, "router", [1, 3, 3])
     assert list(tally.violated) == [RISING]
+
+
+def test_a_quarantine_without_cause_is_seen(watch: PhoneWatch) -> None:
+    watch.on(Quarantined(INSIDE))
+    assert watch.tally.violated == {UNSUSPECTED: 1}
+
+
+def test_a_suspected_ledger_is_seen(watch: PhoneWatch) -> None:
+    watch.audit(suspicion="it is behind its anchor", committed=set(), receipted=set())
+    assert watch.tally.violated == {UNSUSPECTED: 1}
+
+
+def test_books_that_agree_pass(watch: PhoneWatch) -> None:
+    release(watch)
+    watch.on(UploadAcked(INSIDE, ID))
+    watch.audit(suspicion="", committed={"aa", "bb"}, receipted={"aa"})
+    assert not watch.tally.violated
+    assert watch.tally.checked[RECEIPTED] == 2
+
+
+def test_an_acknowledgement_without_receipt_is_seen(watch: PhoneWatch) -> None:
+    release(watch)
+    watch.on(UploadAcked(INSIDE, ID))
+    watch.audit(suspicion="", committed={"aa"}, receipted=set())
+    assert watch.tally.violated == {RECEIPTED: 1}
+
+
+def test_a_receipt_for_what_was_never_made_is_seen(watch: PhoneWatch) -> None:
+    watch.audit(suspicion="", committed={"aa"}, receipted={"bb"})
+    assert watch.tally.violated == {RECEIPTED: 1}

@@ -30,7 +30,8 @@ app = typer.Typer()
 @app.command(
     epilog="Examples:  reverie-device init --cloud http://127.0.0.1:8770  ·  "
     "reverie-device init --passphrase  (reads REVERIE_PASSPHRASE or asks)  ·  "
-    'reverie-device init --name Ann --likes "window seats" --dislikes coriander'
+    'reverie-device init --name Ann --likes "window seats" --dislikes coriander  ·  '
+    "reverie-device init --cloud https://reverie.example --helper-key 5c3f…  (64 hex digits)"
 )
 def init(
     home: Home,
@@ -46,6 +47,9 @@ def init(
         bool, typer.Option("--os-keyring", help="Keep its key in this computer's keyring.")
     ] = False,
     budget: Annotated[str, typer.Option(help="production, or demo (protects nobody).")] = "",
+    helper_key: Annotated[
+        str, typer.Option(help="The helper's public key (hex), from whoever runs the helper.")
+    ] = "",
     timezone: Annotated[str, typer.Option(help="IANA zone, such as Asia/Shanghai.")] = "",
     name: Annotated[str, typer.Option(help="What you are called.")] = "",
     likes: Annotated[list[str] | None, typer.Option(help="Something you like; repeatable.")] = None,
@@ -67,8 +71,7 @@ def init(
             )
         chosen |= {"cloud_url": cloud, "cloud_key": root.public_key}
         budget = budget or root.budget
-    if budget:
-        chosen["budget"] = budget
+    chosen |= {"budget": budget, "helper_key": helper_key.strip().lower()}
     settings = settings_from({name: value for name, value in chosen.items() if value})
     kind = _kind({"passphrase": passphrase, "termux": termux, "os-keyring": os_keyring})
     secret = ask_passphrase(confirm=True) if passphrase else ""
@@ -77,6 +80,8 @@ def init(
     console.print(f"A phone lives in {home} now.", soft_wrap=True)
     if cloud:
         console.print(f"It trusts the cloud key {settings.cloud_key[:16]}… of {cloud}.")
+    if settings.helper_key:
+        console.print(f"It reports with the helper {settings.helper_key[:16]}… only.")
     if kind == "keyfile":
         console.print(
             "Its key lies in a file beside it: whoever copies the folder can read it. "

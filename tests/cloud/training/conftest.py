@@ -59,6 +59,7 @@ class House:
         number: int = 1,
         n: int = 1000,
         sigma: float = 0.0,
+        clip: float = 1.0,
         base_version: int = 1,
         estimates: dict[str, Any] | None = None,
     ) -> int:
@@ -68,7 +69,7 @@ class House:
             "base_version": base_version,
             "n": n,
             "scale": SCALE,
-            "clip": 1.0,
+            "clip": clip,
             "sigma": sigma,
             "total": np.rint(mean * n * SCALE).astype("<i8").tobytes(),
             "estimates": estimates or {},

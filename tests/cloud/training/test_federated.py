@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cloud.training.config import TRAINING
 from cloud.training.corpora import Examples
-from cloud.training.federated import federated_average, shrinkage
+from cloud.training.federated import federated_average, project_to_ball, shrinkage
 from cloud.training.seeds import generator
 from cloud.training.usage import LEAST, MOST, example_weights, usage_mix
 from protocol.models.forward import initial_weights
@@ -46,6 +46,29 @@ def test_staleness_damps_and_momentum_carries_on() -> None:
     velocity = flatten_head(current, ROUTER) - flatten_head(previous, ROUTER)
     moved = flatten_head(step.weights, ROUTER) - flatten_head(current, ROUTER)
     assert np.allclose(moved, mean + 0.5 * velocity, atol=1e-5)
+
+
+def test_no_mean_moves_the_head_further_than_one_phone_may() -> None:
+    current = initial_weights(ROUTER, generator(1))
+    wild = np.random.default_rng(4).normal(size=DIMENSION) * 1e6
+    step = federated_average(ROUTER, current, None, wild, 0.01, CONFIG, clip=1.0)
+    moved = flatten_head(step.weights, ROUTER) - flatten_head(current, ROUTER)
+    assert np.linalg.norm(moved) == pytest.approx(1.0, abs=1e-3)
+    broken = np.full(DIMENSION, np.nan)
+    still = federated_average(ROUTER, current, None, broken, 0.01, CONFIG, clip=1.0)
+    assert (flatten_head(still.weights, ROUTER) == flatten_head(current, ROUTER)).all()
+
+
+@given(seed=st.integers(0, 2**32 - 1), size=st.floats(0.0, 1e3), radius=st.floats(0.1, 10.0))
+def test_projection_comes_no_further_from_anything_in_the_ball(
+    seed: int, size: float, radius: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    vector, inside = rng.normal(size=20) * size, rng.normal(size=20)
+    inside *= radius * rng.random() / np.linalg.norm(inside)
+    projected = project_to_ball(vector, radius)
+    assert np.linalg.norm(projected) <= radius * (1 + 1e-12)
+    assert np.linalg.norm(projected - inside) <= np.linalg.norm(vector - inside) + 1e-9
 
 
 @given(seed=st.integers(0, 2**32 - 1), noise=st.floats(0.0, 10.0))

@@ -16,7 +16,7 @@ from cloud.storage import Database
 from cloud.storage.tables import releases
 from cloud.training.releases import ReleaseUnknown, Shelf
 from protocol.errors import ReleaseRefused
-from protocol.models.spec import DEDUP, head_dimension
+from protocol.models.spec import DEDUP, flatten_head, head_dimension
 from protocol.params import Parameters, decode_full, encode_full, sha256_of
 from protocol.release import check_release, open_manifest, open_release
 from tests.cloud.training.conftest import House
@@ -87,7 +87,7 @@ def test_one_seed_trains_the_same_release(house: House, tmp_path: Path) -> None:
 def test_a_federated_step_moves_the_head_by_the_mean_update(house: House) -> None:
     candidate = published(house)
     mean = np.full(DIMENSION, 2.0 / 32.0)
-    number = house.aggregate(mean)
+    number = house.aggregate(mean, clip=float(np.linalg.norm(mean)))
     step = house.trainer().federated_step(number, NOW)
     assert step is not None
     assert house.trainer(seed=5).federated_step(number, NOW + 9) == step
@@ -99,6 +99,20 @@ def test_a_federated_step_moves_the_head_by_the_mean_update(house: House) -> Non
     assert (release.version, release.parent) == (2, 1)
     assert release.metrics["federated_phones"] == 1000.0
     assert release.epsilon == shelf.get(candidate).epsilon, "the corpus was not touched again"
+
+
+def test_a_mean_beyond_the_clip_is_cut_back_to_it(house: House) -> None:
+    candidate = published(house)
+    wild = np.zeros(DIMENSION)
+    wild[0] = 100.0
+    step = house.trainer().federated_step(house.aggregate(wild, clip=0.5), NOW)
+    assert step is not None
+    shelf = house.shelf()
+    before, after = (
+        flatten_head(shelf.parameters_of(shelf.get(key)).weights(), DEDUP)
+        for key in (candidate, step)
+    )
+    assert np.linalg.norm(after - before) == pytest.approx(0.5, abs=1 / 32)
 
 
 def test_a_refresh_uses_the_usage_known_before_and_is_charged(house: House) -> None:

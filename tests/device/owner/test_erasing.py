@@ -215,7 +215,7 @@ async def test_forgetting_everything_keeps_what_privacy_has_cost(open_phone: Ope
     gone = await phone.forget_everything()
     assert gone.turns == 1
     assert phone.ledger.spent() == spent
-    assert phone.usage.vector(0)[1] == -1
+    assert phone.usage.answers(0).through == -1
     assert phone.outbox.waiting() == []
     # The phone goes on living.
     turn = await phone.record("I like jazz")

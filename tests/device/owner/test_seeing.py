@@ -88,7 +88,7 @@ async def test_why_tells_who_said_it_when_and_how_it_was_found(open_phone: OpenP
     assert [change.action for change in reason.changes] == ["moved"]
     assert reason.state == "active"
     assert why.at - reason.sources[0].at >= 3 * DAY
-    assert phone.usage.vector(0)[1] == -1, "looking is no use of the memory"
+    assert phone.usage.answers(0).through == -1, "looking is no use of the memory"
 
 
 async def test_why_of_an_id_needs_no_search(open_phone: OpenPhone) -> None:

@@ -8,9 +8,11 @@ import pytest
 from device.vault import Keyring, MemoryStorage, SealedLog, StaticProtector
 from privacy import BUDGETS, Gate, Ledger
 from protocol.identity import SigningKey
-from protocol.rounds import RoundDescriptor
+from protocol.rounds import LocalRound, RoundDescriptor
 
 NOW = 1_780_000_000.0
+HELPER_KEY = bytes([9, *bytes(31)])
+"""The base point of Curve25519: a valid public key whose secret nobody needs here."""
 
 
 class Vault:
@@ -21,8 +23,15 @@ class Vault:
         self.protector = StaticProtector(b"k" * 32)
 
     def log(self, name: str) -> SealedLog:
+        return self.logs(name)[name]
+
+    def logs(self, *names: str) -> dict[str, SealedLog]:
+        """Logs that are written side by side share one keyring, as on a phone."""
         keyring = Keyring.open(self.storage, self.protector, os.urandom)
-        return SealedLog.open(self.storage, name, keyring, clock_now=lambda: NOW)
+        return {
+            name: SealedLog.open(self.storage, name, keyring, clock_now=lambda: NOW)
+            for name in names
+        }
 
     def bytes_stored(self) -> bytes:
         return b"".join(self.storage.read(name) for name in self.storage.names())
@@ -38,9 +47,9 @@ def cloud_key() -> SigningKey:
     return SigningKey.generate(os.urandom)
 
 
-def descriptor(task: str = "usage", round_: int = 1, dimension: int = 33) -> RoundDescriptor:
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
+def descriptor(
+    task: str = "usage", round_: int = 1, dimension: int = 33, helper_key: bytes = HELPER_KEY
+) -> RoundDescriptor:
     terms = BUDGETS["demo"].terms(task)
     return RoundDescriptor(
         task=task,  # type: ignore[arg-type]
@@ -51,7 +60,21 @@ def descriptor(task: str = "usage", round_: int = 1, dimension: int = 33) -> Rou
         sigma=terms.sigma,
         n_min=terms.n_min,
         base_version=0,
-        helper_key=X25519PrivateKey.generate().public_key().public_bytes_raw(),
+        helper_key=helper_key,
+        opens=NOW - 10,
+        closes=NOW + 86_400,
+        budget="demo",
+    )
+
+
+def local_round(histogram: str = "language", round_: int = 1, **changes: float) -> LocalRound:
+    plan = BUDGETS["demo"].local
+    fields = {"epsilon": plan.epsilon, "n_min": plan.n_min} | changes
+    return LocalRound(
+        round=round_,
+        histogram=histogram,
+        epsilon=fields["epsilon"],
+        n_min=int(fields["n_min"]),
         opens=NOW - 10,
         closes=NOW + 86_400,
         budget="demo",

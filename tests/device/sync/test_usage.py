@@ -14,7 +14,7 @@ def answer(query: str = QUERY, layer: Layer = Layer.STRUCTURED, by: str = "rule"
 
 
 def chosen(usage: Usage, records: int) -> dict[str, str]:
-    vector, _ = usage.vector(records)
+    vector = usage.answers(records).vector()
     return {
         name: max(bins, key=lambda bin_: bins[bin_]) for name, bins in split_usage(vector).items()
     }
@@ -23,7 +23,7 @@ def chosen(usage: Usage, records: int) -> dict[str, str]:
 def test_every_histogram_gets_exactly_one_bin(vault: Vault) -> None:
     usage = Usage(vault.log("usage"))
     for events in range(3):
-        vector, _ = usage.vector(records=10)
+        vector = usage.answers(records=10).vector()
         assert vector.sum() == len(USAGE_HISTOGRAMS), events
         usage.answered(answer())
 
@@ -36,7 +36,9 @@ def test_counts_become_the_commonest_category_and_survive_a_restart(vault: Vault
     usage.judged(useful=True)
     usage.judged(useful=False)
     usage.adoption("router", "adopted")
-    seen = chosen(Usage(vault.log("usage")), records=150)
+    again = Usage(vault.log("usage"))
+    seen = chosen(again, records=150)
+    assert seen == again.answers(records=150).bins, "vector and answers come from one place"
     assert seen == {
         "decided_by": "model",
         "top_layer": "raw",
@@ -52,7 +54,7 @@ def test_counts_become_the_commonest_category_and_survive_a_restart(vault: Vault
 def test_reported_counts_are_forgotten_and_newer_ones_kept(vault: Vault) -> None:
     usage = Usage(vault.log("usage"))
     usage.answered(answer())
-    _, through = usage.vector(records=1)
+    through = usage.answers(records=1).through
     usage.answered(answer("东京怎么样", by="fallback"))
     usage.forget(through)
     assert chosen(Usage(vault.log("usage")), records=1)["decided_by"] == "fallback"

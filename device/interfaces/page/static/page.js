@@ -151,6 +151,25 @@ const windowLine = ({ idle, charging, unmetered, window_open: isOpen }) => {
 
 const bytes = (count) => count < 1e6 ? `${(count / 1e3).toFixed(1)} kB` : `${(count / 1e6).toFixed(1)} MB`;
 
+const short = (fingerprint) => `${fingerprint.slice(0, 16)}…`;
+
+const privacyLines = (budget) => {
+  const lines = [say("windows", { month: budget.epsilon_month.toFixed(2), year: budget.epsilon_year.toFixed(2),
+    lifetime: budget.epsilon_lifetime.toFixed(1), delta: budget.delta })];
+  for (const [name, stream] of Object.entries(budget.streams)) {
+    lines.push(say("stream", { name, tasks: stream.tasks.join(", "), left: `${Math.round(100 * stream.left)} %`,
+      report: stream.epsilon_report.toFixed(2) }));
+  }
+  if (budget.helper) lines.push(say(budget.helper_pinned ? "helperPinned" : "helperFirst", { helper: short(budget.helper) }));
+  return lines;
+};
+
+const alarm = (budget) => {
+  if (budget.suspicion) return say("suspected", { why: say(budget.suspicion) });
+  if (budget.quarantined_at === null) return "";
+  return say("quarantined", { day: moment(budget.quarantined_at), why: say(budget.quarantine) });
+};
+
 const phone = async () => {
   const status = await ask("status");
   at("window").textContent = windowLine(status.conditions);
@@ -161,11 +180,14 @@ const phone = async () => {
     [say("key"), status.protector_secure ? status.protector : say("insecure", { name: status.protector })],
     ...Object.entries(status.models).map(([name, model]) => [say("model", { name }),
       say("version", { version: model.version || "–", outcome: model.last_outcome || say("none") })]),
-    [say("waiting"), status.outbox], [say("cloud"), status.cloud_url || say("alone")],
+    [say("waiting"), status.outbox], ...status.problems.map((problem) => [say("lastSync"), problem]),
+    [say("cloud"), status.cloud_url || say("alone")],
   ];
   at("facts").replaceChildren(...pairs.flatMap(([name, value]) => [make("dt", name), make("dd", String(value))]));
   const words = { spent: budget.epsilon_spent.toFixed(2), cap: budget.epsilon_cap.toFixed(1), reports: budget.reports, name: budget.name };
   at("budget").textContent = say("budget", words) + (budget.private ? "" : ` ${say("notPrivate")}`);
+  at("privacyFacts").replaceChildren(...privacyLines(budget).map((line) => make("li", line)));
+  at("alarm").textContent = alarm(budget);
   at("chart").replaceChildren(status.spending.length
     ? spendingChart(status.spending, budget.epsilon_cap, say("chart", words), state.language)
     : make("p", say("noReports")));

@@ -1,0 +1,67 @@
+"""What a new round asks of phones: its descriptor, from budget and fleet."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from cloud.actors.sums import HISTOGRAMS
+from privacy.budget import Budget
+from privacy.secagg.batch import LARGEST_BATCH
+from privacy.streams import USAGE_DIMENSION
+from protocol.models.spec import SPECS, head_dimension
+from protocol.rounds import LocalRound, Round, RoundDescriptor, SharedTask
+
+__all__ = ["columns_of", "local_round", "shared_round"]
+
+
+def shared_round(
+    budget: Budget,
+    helper_key: bytes,
+    task: SharedTask,
+    number: int,
+    *,
+    base: int,
+    expected: int,
+    now: float,
+) -> RoundDescriptor:
+    """A round of two-server aggregation. `base`: model version (0 for usage); `expected`: phones
+    that came last time; `now`: unix seconds at which it opens."""
+    terms = budget.terms(task, min(expected, LARGEST_BATCH))
+    return RoundDescriptor(
+        task=task,
+        round=number,
+        dimension=USAGE_DIMENSION if task == "usage" else head_dimension(SPECS[task]),
+        scale=terms.scale,
+        clip=terms.clip,
+        sigma=terms.sigma,
+        n_min=terms.n_min,
+        base_version=base,
+        helper_key=helper_key,
+        opens=now,
+        closes=now + terms.cadence,
+        budget=cast(Any, budget.name),
+    )
+
+
+def local_round(budget: Budget, number: int, now: float) -> LocalRound:
+    """A round without a helper. The histograms take turns: a phone answers one question a round,
+    so that no answer is drowned by sharing one epsilon among all."""
+    plan, names = budget.local, list(HISTOGRAMS)
+    return LocalRound(
+        round=number,
+        histogram=names[(number - 1) % len(names)],
+        epsilon=plan.epsilon,
+        n_min=plan.n_min,
+        opens=now,
+        closes=now + plan.cadence,
+        budget=cast(Any, budget.name),
+    )
+
+
+def columns_of(descriptor: Round) -> dict[str, Any]:
+    """The descriptor as columns of the rounds table."""
+    columns = descriptor.model_dump(exclude={"helper_key"})
+    if isinstance(descriptor, LocalRound):
+        bins = len(HISTOGRAMS[descriptor.histogram].bins)
+        columns |= {"dimension": bins, "scale": 1, "clip": 1.0, "sigma": 0.0, "base_version": 0}
+    return columns
