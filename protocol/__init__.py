@@ -6,7 +6,10 @@
     session.py    both ends of a session as state machines (session_client.py, session_server.py)
     rounds.py     signed round descriptors                  update.py   uplink coding of a report
     params.py     parameters and their differences          entropy.py  the coder under them
+                  (modelling.py, rans.py)
     release.py    signed manifests and the checks before adoption
+    documents.py  public documents and their deltas         records.py  their canonical form
+    vcdiff.py     a bounded decoder of RFC 3284
     models/       what the parameters mean: specs, features, forward pass
 
 Who calls what: a phone opens descriptors and manifests, encodes reports, decodes releases; the

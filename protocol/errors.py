@@ -9,7 +9,10 @@ from __future__ import annotations
 from typing import Literal
 
 __all__ = [
+    "DeltaInvalid",
     "DifferenceInvalid",
+    "DocumentReason",
+    "DocumentRefused",
     "FrameTooLarge",
     "MalformedFrame",
     "ProtocolError",
@@ -40,6 +43,9 @@ RefusalCode = Literal[
 ]
 
 ReleaseReason = Literal["signature", "rollback", "expired", "future", "shape", "hash", "size"]
+
+
+DocumentReason = Literal["size", "hash", "base", "format", "records"]
 
 
 class ProtocolError(Exception):
@@ -96,6 +102,24 @@ class ReleaseRefused(ProtocolError):
 
 class DifferenceInvalid(ProtocolError):
     """A parameter blob or difference that does not decode to the model's shape."""
+
+
+class DeltaInvalid(ProtocolError):
+    """A VCDIFF delta that is malformed, unsupported, or asks for more than its limits."""
+
+
+class DocumentRefused(ProtocolError):
+    """A document this phone must not show; ``reason`` says which check failed.
+
+    "size" and "hash" are of what arrived or of what it decoded to, "base" means that it needs
+    another version than the one at hand, "format" that it does not decode, "records" that it is
+    not in canonical form.
+    """
+
+    def __init__(self, reason: DocumentReason, detail: str) -> None:
+        super().__init__(f"document refused ({reason}): {detail}")
+        self.reason: DocumentReason = reason
+        self.detail = detail
 
 
 class ReportInvalid(ProtocolError):

@@ -6,8 +6,10 @@ spec before anything is decoded, and no C code but zlib's bounded inflate reads 
 Blob layouts (arrays in name order, each output unit's weights together):
 
 - full: ``RVF1`` | deflate of int8 values
-- difference: ``RVD1`` | first 8 bytes of the base's hash | rows flag | [bitmap of changed rows] |
-  symbols of the changed rows' differences mod 256 (protocol/entropy.py)
+- difference: ``RVD2`` | first 4 bytes of the base's hash | symbols of the differences mod 256,
+  given the base (protocol/entropy.py)
+- sparse difference: ``RVS2`` | first 4 bytes of the base's hash | bitmap of changed rows | symbols
+  of the changed rows' differences
 """
 
 from __future__ import annotations
@@ -38,12 +40,12 @@ __all__ = [
 QuantisedArrays = dict[str, NDArray[np.int8]]
 
 _FULL: Final = b"RVF1"
-_DIFFERENCE: Final = b"RVD1"
-_BASE_MARK: Final = 8
+_DIFFERENCE: Final = b"RVD2"
+_SPARSE: Final = b"RVS2"
+_BASE_MARK: Final = 4
 """Bytes of the base's hash in a difference: enough to say "wrong base", the manifest proves it."""
 _LEVELS: Final = 127
 """The grid is symmetric: −127 … 127."""
-_ALL_ROWS, _CHANGED_ROWS = 0, 1
 _HASH_LABEL: Final = b"reverie/parameters/1"
 
 
@@ -141,11 +143,14 @@ def encode_difference(base: Parameters, target: Parameters) -> bytes:
         for old, new in zip(_rows(base.arrays), _rows(target.arrays), strict=True)
     ]
     changed = np.array([row.any() for row in rows], dtype=bool)
-    kept = [row for row, moved in zip(rows, changed, strict=True) if moved]
-    dense = bytes([_ALL_ROWS]) + pack_symbols(np.concatenate(rows))
-    sparse = bytes([_CHANGED_ROWS]) + np.packbits(changed).tobytes()
-    sparse += pack_symbols(np.concatenate(kept) if kept else np.zeros(0, dtype=np.int8))
-    return _DIFFERENCE + sha256_of(base)[:_BASE_MARK] + min(dense, sparse, key=len)
+    values, old_values = np.concatenate(rows), np.concatenate(list(_rows(base.arrays)))
+    moved = np.repeat(changed, [row.size for row in rows])
+    mark = sha256_of(base)[:_BASE_MARK]
+    dense = _DIFFERENCE + mark + pack_symbols(values, old_values)
+    if changed.all():
+        return dense
+    sparse = _SPARSE + mark + np.packbits(changed).tobytes()
+    return min(dense, sparse + pack_symbols(values[moved], old_values[moved]), key=len)
 
 
 def apply_difference(base: Parameters, blob: bytes, spec: ModelSpec, version: int) -> Parameters:
@@ -154,32 +159,33 @@ def apply_difference(base: Parameters, blob: bytes, spec: ModelSpec, version: in
     Output is exactly the spec's size whatever the blob says. The caller checks the blob's hash
     before and the result's hash after (protocol/release.py).
     """
-    body = _body(blob, _DIFFERENCE, spec)
+    is_sparse = blob.startswith(_SPARSE)
+    body = _body(blob, _SPARSE if is_sparse else _DIFFERENCE, spec)
     if base.model != spec.name or _shapes(base) != spec.shapes:
         raise DifferenceInvalid(f"the base is not a {spec.name} of this spec")
     if body[:_BASE_MARK] != sha256_of(base)[:_BASE_MARK]:
         raise DifferenceInvalid("the difference is from another base")
     old = list(_rows(base.arrays))
     sizes = np.array([row.size for row in old])
-    changed, symbols = _changed_rows(body[_BASE_MARK:], len(old))
+    changed, symbols = np.ones(len(old), dtype=bool), body[_BASE_MARK:]
+    if is_sparse:
+        changed, symbols = _changed_rows(symbols, len(old))
     moved = np.repeat(changed, sizes)
+    old_values = np.concatenate(old)
     difference = np.zeros(moved.size, dtype=np.int8)
-    difference[moved] = unpack_symbols(symbols, int(np.count_nonzero(moved)))
-    values = np.concatenate(old).view(np.uint8) + difference.view(np.uint8)
+    difference[moved] = unpack_symbols(symbols, old_values[moved])
+    values = old_values.view(np.uint8) + difference.view(np.uint8)
     return _from_rows(values.view(np.int8), spec, version)
 
 
 def _changed_rows(body: bytes, rows: int) -> tuple[NDArray[np.bool_], bytes]:
-    flag, rest = body[:1], body[1:]
-    if flag == bytes([_ALL_ROWS]):
-        return np.ones(rows, dtype=bool), rest
     size = -(-rows // 8)
-    if flag != bytes([_CHANGED_ROWS]) or len(rest) < size:
-        raise DifferenceInvalid("the row bitmap is missing")
-    bits = np.unpackbits(np.frombuffer(rest[:size], dtype=np.uint8))
+    if len(body) < size:
+        raise DifferenceInvalid("the row bitmap is cut short")
+    bits = np.unpackbits(np.frombuffer(body[:size], dtype=np.uint8))
     if bits[rows:].any():
         raise DifferenceInvalid("padding is not zero")
-    return bits[:rows].astype(bool), rest[size:]
+    return bits[:rows].astype(bool), body[size:]
 
 
 def _body(blob: bytes, magic: bytes, spec: ModelSpec) -> bytes:
