@@ -20,7 +20,7 @@ from privacy.estimation import estimate_histograms, estimate_local, mean_update,
 from privacy.mechanisms.local import SubsetSelection
 from privacy.secagg import Batch, MaskSum, SealedShare
 from privacy.secagg.batch import BATCH_ID_BYTES, LARGEST_BATCH
-from privacy.secagg.certificate import BatchCertificate, reports_digest
+from privacy.secagg.certificate import BatchCertificate, half_digest, reports_digest
 from privacy.secagg.leader import plausible
 from privacy.secagg.mask import report_query, share_hash
 from privacy.secagg.sharing import sharing_for
@@ -151,7 +151,7 @@ def batch_id_of(row: Row[Any], report_ids: Sequence[bytes]) -> bytes:
 def certified(
     row: Row[Any], report_ids: Sequence[bytes], asked: bytes, answer: MaskSum, public: bytes
 ) -> bool:
-    """Whether the helper signed for exactly the batch with digest ``asked``.
+    """Whether the helper signed for exactly the batch with digest ``asked``, and this half of it.
 
     Raises CertificateInvalid when ``public`` did not sign the certificate.
     """
@@ -160,6 +160,7 @@ def certified(
         batch_id=batch_id_of(row, report_ids),
         batch_digest=asked,
         reports_digest=reports_digest(report_ids),
+        half_digest=half_digest(answer.vector),
         count=len(report_ids),
         **terms_of(row)._asdict(),
     )

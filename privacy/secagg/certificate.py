@@ -1,8 +1,9 @@
-"""What a helper signs about a batch it summed: how many reports, which, under what terms.
+"""What a helper signs about a batch it summed: how many reports, which, under what terms, to what.
 
 Anyone who holds the helper's signing key can check later that a published aggregate came from
-one batch of ``count`` reports under the stated noise and n_min; the certificate says nothing
-about any phone beyond a hash over all report ids.
+one batch of ``count`` reports under the stated noise and n_min, and the leader that nobody changed
+the helper's half of the sum on its way. The certificate says nothing about any phone beyond a hash
+over all report ids.
 """
 
 from __future__ import annotations
@@ -10,21 +11,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
+from typing import Any
 
 import msgpack
+import numpy as np
+import numpy.typing as npt
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from privacy.errors import CertificateInvalid
 
-__all__ = ["LARGEST_CERTIFICATE", "BatchCertificate", "reports_digest"]
+__all__ = ["LARGEST_CERTIFICATE", "BatchCertificate", "half_digest", "reports_digest"]
 
 LARGEST_CERTIFICATE = 512
 """Bytes."""
 
-_LABEL = b"reverie/secagg/certificate/1"
+_LABEL = b"reverie/secagg/certificate/2"
 _SIGNATURE_BYTES = 64
-_TYPES = (bytes, bytes, bytes, int, str, int, int, int, float, float, int)
+_TYPES = (bytes, bytes, bytes, bytes, int, str, int, int, int, float, float, int)
 
 
 def reports_digest(report_ids: Iterable[bytes]) -> bytes:
@@ -35,6 +39,11 @@ def reports_digest(report_ids: Iterable[bytes]) -> bytes:
     return digest.digest()
 
 
+def half_digest(vector: npt.NDArray[np.unsignedinteger[Any]]) -> bytes:
+    """SHA-256 over a server's half of a sum, little-endian."""
+    return hashlib.sha256(vector.astype(vector.dtype.newbyteorder("<")).tobytes()).digest()
+
+
 @dataclass(frozen=True, slots=True)
 class BatchCertificate:
     """The statement. ``clip`` and ``sigma`` in real units, ``scale`` in lattice units per 1.0."""
@@ -42,6 +51,7 @@ class BatchCertificate:
     batch_id: bytes
     batch_digest: bytes
     reports_digest: bytes
+    half_digest: bytes
     count: int
     task: str
     round: int

@@ -29,7 +29,7 @@ from privacy.errors import BatchRefused, RoundRefused
 from privacy.lattice import total_variance
 from privacy.mechanisms.table import gaussian_table
 from privacy.secagg.batch import Batch, MaskSum, SealedShare
-from privacy.secagg.certificate import BatchCertificate, reports_digest
+from privacy.secagg.certificate import BatchCertificate, half_digest, reports_digest
 from privacy.secagg.mask import KEY_BYTES, open_seed, report_key, report_query
 from privacy.secagg.sharing import Share, Sharing, sharing_for
 
@@ -136,13 +136,13 @@ class Helper:
         noise = gaussian_table(total_variance(batch.sigma, batch.scale)).sample(
             batch.dimension, self._bits
         )
-        digest = batch.digest()
+        digest, half = batch.digest(), sharing.add(total, noise)
         reply = MaskSum(
             batch_id=batch.batch_id,
             batch_digest=digest,
             count=len(batch.shares),
-            vector=sharing.add(total, noise),
-            certificate=_certificate(batch, digest).sign(self._signing_secret),
+            vector=half,
+            certificate=_certificate(batch, digest, half).sign(self._signing_secret),
         )
         self._store.record(batch.batch_id, batch.report_ids, reply.encode())
         return reply
@@ -200,11 +200,12 @@ def _parts(items: list[tuple[SealedShare, bytes]]) -> Iterator[list[tuple[Sealed
         yield items[start : start + _AT_ONCE]
 
 
-def _certificate(batch: Batch, digest: bytes) -> BatchCertificate:
+def _certificate(batch: Batch, digest: bytes, half: Share) -> BatchCertificate:
     return BatchCertificate(
         batch_id=batch.batch_id,
         batch_digest=digest,
         reports_digest=reports_digest(batch.report_ids),
+        half_digest=half_digest(half),
         count=len(batch.shares),
         task=batch.task,
         round=batch.round,

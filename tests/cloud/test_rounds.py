@@ -234,6 +234,16 @@ def test_an_answer_to_another_batch_is_not_believed(leader: Leader) -> None:
     assert leader.reason() == "the helper answered another batch"
 
 
+def test_a_sum_changed_on_its_way_is_not_believed(leader: Leader) -> None:
+    leader.send(N_MIN)
+    leader.rounds.close_due(CLOSE)
+    batch = leader.ask()
+    answer = leader.helper.sum_masks(batch)
+    shifted = replace(answer, vector=answer.vector + answer.vector.dtype.type(1))
+    assert leader.settle(batch, shifted) == "refused"
+    assert leader.totals() == []
+
+
 def test_an_answer_the_trusted_helper_did_not_sign_costs_no_report(
     leader: Leader, tmp_path: Path
 ) -> None:

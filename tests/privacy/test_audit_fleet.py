@@ -44,6 +44,7 @@ def certified(each: RoundEvidence, secret: bytes = HELPER_SECRET, **changes: Any
         "batch_id": b"b" * 16,
         "batch_digest": b"d" * 32,
         "reports_digest": reports_digest(each.report_ids),
+        "half_digest": b"h" * 32,
         "count": each.reports,
         "task": each.task,
         "round": each.round,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -352,6 +353,7 @@ def test_a_certificate_says_what_was_summed(terms: Terms) -> None:
         batch_id=batch.batch_id,
         batch_digest=batch.digest(),
         reports_digest=reports_digest(reversed(batch.report_ids)),
+        half_digest=sha256(reply.vector.tobytes()).digest(),
         count=45,
         task=terms.task,
         round=1,
@@ -382,7 +384,7 @@ def test_a_certificate_that_is_not_the_helpers_is_invalid() -> None:
 @pytest.mark.parametrize("body", [b"\xc1", b"\x01", b"\x91\x01", b"\x9b" + b"\x01" * 11])
 def test_a_signed_body_of_another_shape_is_invalid(body: bytes) -> None:
     key = Ed25519PrivateKey.from_private_bytes(SECRET)
-    data = key.sign(b"reverie/secagg/certificate/1" + body) + body
+    data = key.sign(b"reverie/secagg/certificate/2" + body) + body
     with pytest.raises(CertificateInvalid, match="shape"):
         BatchCertificate.open(data, key.public_key().public_bytes_raw())
 
