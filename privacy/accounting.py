@@ -197,13 +197,15 @@ def epsilon(units: int, delta: float) -> float:
     return max(0.0, bound(low))
 
 
+@lru_cache(maxsize=64)
 def gdp_epsilon(mu: float, delta: float) -> float:
     """Epsilon of a mu-GDP release at ``delta``: exact for the Gaussian mechanism.
 
     Solves delta = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2), rounding up to the end of the
     bracket. Source: Balle & Wang 2018 (arXiv 1805.06530), Theorem 8; Dong, Roth & Su 2019,
-    Corollary 2.13. The discrete Gaussian on our lattice (sigma ≥ 16 units) differs from it by
-    less than 0.1 %, which the tests check against dp-accounting.
+    Corollary 2.13. The discrete Gaussian on our lattice (sigma ≥ 8 units a phone, times
+    sqrt(n_min) a sum) differs from it by less than 0.1 %, which the tests check against
+    dp-accounting.
     """
     _check_delta(delta)
     if mu == 0:

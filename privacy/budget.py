@@ -52,8 +52,9 @@ MODEL_CLIP = 1.0
 LARGEST_HEAD = 2_000
 """Values of the largest federated head; the fleet-size rules assume it unless told otherwise."""
 
-_USAGE_SCALE = 1 << 8
-"""Lattice units per device in a count."""
+_USAGE_SCALE = 10
+"""Lattice units per device in a count: fine enough for the noise, and with 8 bits a count the proof
+of a report at the floors is 256 bits long, half of what a finer lattice takes."""
 
 _MODEL_SCALE = 1 << 12
 """Lattice units per MODEL_CLIP: rounding moves a 2,000-value head by 0.3 % of the clip."""

@@ -54,6 +54,9 @@ LATEST = 253_402_300_799.0
 LARGEST_RECEIPT = 512
 """Bytes of a receipt's blob."""
 
+LARGEST_ENTRY = 1 << 14
+"""Bytes of an entry; the longest, which hold a receipt, have some 1,500."""
+
 _HASH = r"^[0-9a-f]{64}$"
 _HASH_OR_NONE = r"^([0-9a-f]{64})?$"
 _SIGNATURE_OR_NONE = r"^([0-9a-f]{128})?$"
@@ -174,6 +177,8 @@ def encode_entry(entry: Entry) -> bytes:
 
 def decode_entry(payload: bytes) -> Entry:
     """The entry in ``payload``; LedgerCorrupt when it is not one, or not canonical."""
+    if len(payload) > LARGEST_ENTRY:
+        raise LedgerCorrupt("an entry is larger than any ledger entry")
     try:
         entry = _ENTRY.validate_json(payload)
     except ValidationError:

@@ -17,9 +17,9 @@ __all__ = [
     "total_variance",
 ]
 
-SMALLEST_SHARE = 16.0
+SMALLEST_SHARE = 8.0
 """Smallest sigma of one phone's share, in lattice units. From here on a sum of discrete Gaussians
-is a discrete Gaussian up to 10·n·exp(-pi²·16²), which is nothing (Kairouz et al. 2021, Thm. 1)."""
+is a discrete Gaussian up to 10·n·exp(-pi²·8²), which is nothing (Kairouz et al. 2021, Thm. 1)."""
 
 WRAP = 1 << 31
 """Sums are centred modulo 2^32: their magnitude must stay below this many lattice units."""

@@ -42,12 +42,14 @@ _MISSING = "the second opinion needs: pip install 'reverie[cloud]'"
 class Release:
     """What dp-accounting is told of one release: a discrete Gaussian, or a local report.
 
-    Discrete Gaussian: ``sigma`` and ``sensitivity`` in lattice units. Local report: ``epsilon``,
+    Discrete Gaussian: ``sigma`` and ``sensitivity`` in lattice units, the latter in each of
+    ``coordinates`` values at once (one 1 in each histogram). Local report: ``epsilon``,
     ``bins`` and ``size`` of the reported set, ``sigma`` 0.
     """
 
     sigma: float = 0.0
     sensitivity: int = 1
+    coordinates: int = 1
     epsilon: float = 0.0
     bins: int = 2
     size: int = 1
@@ -109,7 +111,10 @@ class Accountants:
         self, releases: Mapping[Release, int], noises: Mapping[float, int], delta: float
     ) -> float:
         """Epsilon of the mechanisms themselves, with plain Gaussians beside them."""
-        parts = [self._loss(release).self_compose(count) for release, count in releases.items()]
+        parts = [
+            self._loss(release).self_compose(count * release.coordinates)
+            for release, count in releases.items()
+        ]
         make = self._losses.privacy_loss_distribution.from_gaussian_mechanism
         parts += [
             make(noise, value_discretization_interval=self._interval).self_compose(count)

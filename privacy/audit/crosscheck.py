@@ -110,8 +110,10 @@ def _release(charge: Charge) -> Release:
         return Release(
             epsilon=charge.pure_epsilon, bins=int(given["bins"]), size=int(given["size"])
         )
-    scale = int(given["scale"])
-    return Release(
-        sigma=float(given["sigma"]) * scale,
-        sensitivity=math.ceil(float(given["clip"]) * scale),
-    )
+    scale, clip = int(given["scale"]), float(given["clip"])
+    sigma = float(given["sigma"]) * scale
+    ones = round(clip * clip)
+    if ones > 1 and math.isclose(clip * clip, ones):
+        # A clip of sqrt(k) is that of k one-hot histograms: k values move by one device each.
+        return Release(sigma=sigma, sensitivity=scale, coordinates=ones)
+    return Release(sigma=sigma, sensitivity=math.ceil(clip * scale))

@@ -51,7 +51,7 @@ def test_the_totals_are_those_of_the_budgets(row: int, budget: Budget) -> None:
 def test_one_liar_moves_a_bin_by_what_the_readme_says() -> None:
     terms = PRODUCTION.terms("usage")
     shared = sharing_for(round_of(PRODUCTION, "usage", dimension=USAGE_DIMENSION))
-    assert f"the bound is {shared.bound // terms.scale} devices in a bin" in README.read_text()
+    assert f"the bound is {shared.bound / terms.scale:.1f} devices in a bin" in README.read_text()
     assert f"less than the {terms.sigma:.1f} of one σ" in README.read_text()
 
 
