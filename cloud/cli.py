@@ -16,8 +16,10 @@ from cloud.actors.registry import Registry
 from cloud.announcements import tell_cloud, tell_helper
 from cloud.config import DAY, DEFAULT_HELPER_PORT, DEFAULT_PORT, CloudConfig
 from cloud.console import check_bind, fail, out, plain_errors, print_json, show
+from cloud.documents import commands as document_commands
 from cloud.helper_token import FILE_NAME
 from cloud.logs import configure_logs
+from cloud.releases.commands import app as release_commands
 from cloud.serve import (
     HelperListening,
     HelperOptions,
@@ -28,7 +30,10 @@ from cloud.serve import (
 )
 from cloud.service import TOKEN_BYTES
 from cloud.storage import Database
+from cloud.storage.commands import app as storage_commands
+from cloud.storage.places import has_cloud, name_places
 from cloud.storage.work import report
+from cloud.tls import load_tls
 
 __all__ = ["app", "main"]
 
@@ -42,6 +47,9 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
+app.add_typer(release_commands)
+app.add_typer(document_commands.app)
+app.add_typer(storage_commands)
 
 State = Annotated[
     Path,
@@ -92,6 +100,25 @@ def serve(
     tick_seconds: Annotated[
         float, typer.Option(min=0.1, help="Seconds between two steps of the service.")
     ] = TICK_SECONDS,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(help="Certificate phones see (PEM); without --tls-key, a proxy's in front."),
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Its private key (PEM).")] = None,
+    database_url: Annotated[
+        str | None,
+        typer.Option(
+            help="postgresql://user@host/name; remembered. Else SQLite in the state folder.",
+            envvar="REVERIE_CLOUD_DATABASE_URL",
+        ),
+    ] = None,
+    blobs_url: Annotated[
+        str | None,
+        typer.Option(
+            help="s3://bucket/prefix or a folder; remembered. Else in the state folder.",
+            envvar="REVERIE_CLOUD_BLOBS_URL",
+        ),
+    ] = None,
     insecure: Insecure = False,
     as_json: Json = False,
 ) -> None:
@@ -104,14 +131,22 @@ def serve(
       reverie-cloud serve --helper http://127.0.0.1:8771 --helper-token-file ./helper.token
 
       reverie-cloud serve --aggregation local
+
+      reverie-cloud serve --database-url postgresql://reverie@db/reverie --blobs-url s3://models/fleet
+
+      reverie-cloud serve --host 0.0.0.0 --tls-cert chain.pem --tls-key key.pem
     """
-    loopback = check_bind(host, insecure)
+    if tls_key is not None and tls_cert is None:
+        fail("--tls-key needs --tls-cert: the certificate it belongs to")
+    loopback = check_bind(host, insecure or tls_key is not None)
     if open_enrolment and not loopback:
         fail("--open-enrolment works on a loopback address only: hand out tokens instead")
     if helper is not None and aggregation == "local":
         fail("--aggregation local asks no helper: leave out --helper")
     if helper is not None and helper_token_file is None:
         fail("--helper needs --helper-token-file: ask the helper's operator for the file")
+    with plain_errors(state):
+        name_places(state, database_url, blobs_url)
     config = CloudConfig(
         state=state,
         budget=budget,
@@ -121,7 +156,9 @@ def serve(
         new_helper=new_helper,
         open_enrolment=open_enrolment,
     )
-    options = ServeOptions(host, port, tick_seconds, runtime, ray_address)
+    with plain_errors(state):
+        tls = None if tls_cert is None else load_tls(tls_cert, tls_key)
+    options = ServeOptions(host, port, tick_seconds, runtime, ray_address, tls)
 
     def announce(listening: Listening) -> None:
         if as_json:
@@ -274,7 +311,7 @@ def revoke(
 
 
 def _config(state: Path) -> CloudConfig:
-    if not (state / "cloud.db").exists():
+    if not has_cloud(state):
         fail(f"there is no cloud in {state}: start one with `reverie-cloud serve --state {state}`")
     return CloudConfig(state=state)
 

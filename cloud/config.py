@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from cloud.storage.places import places_of
+from cloud.storage.retention import KEPT_SECONDS
 from privacy import BUDGETS
 from protocol.rounds import SHARED_TASKS
 
@@ -30,7 +32,10 @@ class CloudConfig(BaseModel):
     state: Path
     budget: Literal["production", "demo"] = "production"
     database: SecretStr | None = Field(
-        None, description="SQLAlchemy URL; SQLite in the state folder"
+        None, description="SQLAlchemy URL; else what the state folder names, or SQLite in it"
+    )
+    blob_store: str | None = Field(
+        None, description="folder or s3://bucket/prefix; else what the state folder names"
     )
     aggregation: Literal["two-server", "local"] = Field(
         "two-server", description="local: no helper; phones randomise single answers, no updates"
@@ -45,6 +50,9 @@ class CloudConfig(BaseModel):
     revisit: float | None = Field(
         None, ge=0, description="seconds until a phone is asked back; None: by the rounds' cadence"
     )
+    retention: float = Field(
+        KEPT_SECONDS, gt=0, description="seconds a summed report's row still names its phone"
+    )
     helper_timeout: float = Field(120.0, gt=0, description="seconds one batch may take")
     seed: int | None = None
 
@@ -53,7 +61,13 @@ class CloudConfig(BaseModel):
         """Where the state of record is."""
         if self.database is not None:
             return self.database.get_secret_value()
-        return f"sqlite:///{self.state.absolute() / 'cloud.db'}"
+        named = places_of(self.state).database_url
+        return named or f"sqlite:///{self.state.absolute() / 'cloud.db'}"
+
+    @property
+    def blobs_url(self) -> str:
+        """Where the immutable artefacts are: a folder, or s3://bucket/prefix."""
+        return self.blob_store or places_of(self.state).blobs_url or str(self.blobs)
 
     @property
     def revisit_after(self) -> float:
@@ -71,13 +85,18 @@ class CloudConfig(BaseModel):
 
     @property
     def blobs(self) -> Path:
-        """The folder of immutable artefacts."""
+        """The folder of immutable artefacts, where no other place was named."""
         return self.state.absolute() / "blobs"
 
     @property
     def signing_key(self) -> Path:
         """The Ed25519 key that signs rounds and releases."""
         return self.state.absolute() / "signing.key"
+
+    @property
+    def keys(self) -> Path:
+        """The folder of the keys that sign what phones may install, a file for each role."""
+        return self.state.absolute() / "keys"
 
     @property
     def helper_state(self) -> Path:

@@ -18,7 +18,9 @@ from cloud.actors.ray_runtime import RayUnavailable
 from cloud.helper_client import HelperChanged, HelperUnavailable, HelperUnsuitable
 from cloud.identity import KeyFileUnusable
 from cloud.serve import PortBusy
-from cloud.storage import DatabaseUnavailable
+from cloud.storage import BlobsUnavailable, DatabaseUnavailable
+from cloud.storage.places import PlacesUnreadable
+from cloud.tls import TlsUnusable
 
 __all__ = ["check_bind", "fail", "out", "plain_errors", "print_json", "show"]
 
@@ -46,11 +48,14 @@ def plain_errors(state: Path) -> Iterator[None]:
     plain = (
         PortBusy,
         DatabaseUnavailable,
+        BlobsUnavailable,
+        PlacesUnreadable,
         KeyFileUnusable,
         HelperUnavailable,
         HelperChanged,
         HelperUnsuitable,
         RayUnavailable,
+        TlsUnusable,
     )
     try:
         yield

@@ -216,7 +216,10 @@ def encode_identity(identity: HelperIdentity) -> dict[str, str]:
 
 def decode_identity(body: bytes) -> HelperIdentity:
     """The identity of `encode_identity`'s JSON; ValueError for anything else."""
-    said = json.loads(body)
+    try:
+        said = json.loads(body)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
     if not isinstance(said, dict):
         raise ValueError("not an object")
     values = [said.get(name) for name in ("public_key", "signing_public_key", "budget")]

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import signal
+import ssl
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from cloud.helper_app import make_helper_app
 from cloud.helper_client import HelperIdentity
 from cloud.helper_token import ensure_token
 from cloud.service import Cloud
+from cloud.tls import Tls
 
 __all__ = [
     "HelperListening",
@@ -53,6 +55,7 @@ class ServeOptions:
     tick_seconds: float
     runtime: str = "inproc"
     ray_address: str | None = None
+    tls: Tls | None = None
 
 
 @dataclass(frozen=True)
@@ -99,17 +102,18 @@ async def serve_cloud(
     """
     stop = _on_signals()
     runtime = _runtime(options)
-    cloud = Cloud(config, runtime, bits=os.urandom, now=time.time())
+    tls = options.tls or Tls(None, b"")
+    cloud = Cloud(config, runtime, bits=os.urandom, now=time.time(), binding=tls.binding)
     try:
         await cloud.start()
-        root = Root(cloud.public_key, config.budget, config.open_enrolment)
+        root = Root(cloud.public_key, config.budget, config.open_enrolment, cloud.root_sha256)
         runner = web.AppRunner(
             make_app(cloud.endpoint(), root, time.time, cloud.transparency),
             access_log=None,
             shutdown_timeout=DRAIN_SECONDS,
         )
         try:
-            url = await _listen(runner, options.host, options.port)
+            url = await _listen(runner, options.host, options.port, tls.context)
             token = await cloud.issue_token(time.time())
             keys = ("", "")
             if cloud.helper is not None:
@@ -200,13 +204,15 @@ def _on_signals() -> asyncio.Event:
     return stop
 
 
-async def _listen(runner: web.AppRunner, host: str, port: int) -> str:
+async def _listen(
+    runner: web.AppRunner, host: str, port: int, tls: ssl.SSLContext | None = None
+) -> str:
     await runner.setup()
     try:
-        await web.TCPSite(runner, host, port).start()
+        await web.TCPSite(runner, host, port, ssl_context=tls).start()
     except OSError as error:
         why = "is in use" if error.errno == errno.EADDRINUSE else f"fails ({error.strerror})"
         raise PortBusy(f"{host}:{port} {why}: choose another with --port") from None
     bound = runner.addresses[0][1]
     shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{bound}"
+    return f"{'http' if tls is None else 'https'}://{shown}:{bound}"

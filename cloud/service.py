@@ -12,12 +12,16 @@ import structlog
 from cloud.actors.evaluator import Evaluator
 from cloud.actors.helper import HelperActor
 from cloud.actors.intake import Intake
+from cloud.actors.mailbox import Mailbox
+from cloud.actors.partials import Partials
 from cloud.actors.publisher import Publisher
 from cloud.actors.registry import Registry
+from cloud.actors.rollout import Rollout
 from cloud.actors.rounds import COUNT_TASKS, Rounds
 from cloud.actors.runtime import Ref, Runtime
 from cloud.actors.trainers import Trainer
 from cloud.config import CloudConfig
+from cloud.documents.library import Library
 from cloud.gateway.core import GatewayCore, Sleep, Snapshot
 from cloud.gateway.metrics import Metrics
 from cloud.helper_client import EmbeddedHelper, HelperIdentity, HelperPort, RemoteHelper
@@ -25,8 +29,11 @@ from cloud.helper_pin import trusted_helper
 from cloud.helper_token import read_token
 from cloud.identity import KeyFileUnusable, ensure_key, signing_key
 from cloud.leading import sum_closing
+from cloud.releases.keys import RoleKeys
+from cloud.releases.repository import Repository
 from cloud.storage import Database
 from cloud.storage.pins import pin
+from cloud.storage.retention import forget_old
 from cloud.storage.work import (
     never_trained,
     pending_candidates,
@@ -52,10 +59,11 @@ class Cloud:
         bits: n -> n random bytes, for keys, nonces and tokens.
         now: unix seconds of the start.
         sleep: how the gateway's group commit waits (a virtual clock's in simulation).
+        binding: SHA-256 of the TLS certificate phones see, b"" without TLS.
         trainer: a replacement for the class that trains, under the same interface.
 
     After `start`, `registry`, `intake`, `rounds` and `publisher` are the handles from which a
-    further gateway can be made.
+    further gateway can be made, and `root_sha256` is the hash of the root that phones pin.
     """
 
     def __init__(
@@ -66,11 +74,13 @@ class Cloud:
         bits: Callable[[int], bytes],
         now: float,
         sleep: Sleep = asyncio.sleep,
+        binding: bytes = b"",
         trainer: Callable[..., Any] = Trainer,
     ) -> None:
         self.config, self.metrics = config, Metrics()
         self._runtime, self._bits, self._started_at = runtime, bits, now
         self._sleep, self._trainer = sleep, trainer
+        self._binding = binding
         self._ticking = asyncio.Lock()
         self._started = False
         self._helper: HelperPort | None = None
@@ -88,11 +98,14 @@ class Cloud:
         config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
         ensure_key(config.signing_key, self._bits)
         self.public_key = signing_key(config.signing_key).public
-        url, blobs, key = config.database_url, str(config.blobs), str(config.signing_key)
+        url, blobs, key = config.database_url, config.blobs_url, str(config.signing_key)
         self._database = Database(url)
         with self._database.write() as connection:
             pin(connection, "cloud", self.public_key, self._started_at)
             pin(connection, "budget", config.budget.encode(), self._started_at)
+            roles = RoleKeys(config.keys)
+            if Repository(roles).root(connection) is None:
+                roles.ensure(self._bits)
         self._helper = self._find_helper()
         self.helper = await self._trust()
         spawn = self._runtime.spawn
@@ -100,21 +113,32 @@ class Cloud:
         self.intake = spawn("intake", Intake, url, key)
         self.rounds = spawn("rounds", Rounds, url, key, self.helper, config.budget)
         self.evaluator = spawn("evaluator", Evaluator, url, blobs)
-        self.publisher = spawn("publisher", Publisher, url, blobs, key)
+        self.publisher = spawn("publisher", Publisher, url, blobs, key, str(config.keys))
+        self._rollout = spawn("rollout", Rollout, url, str(config.keys), config.budget)
         self._trainers: dict[str, Ref] = {
             model: spawn(f"trainer-{model}", self._trainer, model, url, blobs, config.seed, None)
             for model in sorted(SPECS)
         }
+        self.partials = spawn("partials", Partials, url)
+        self.mailbox = spawn("mailbox", Mailbox, url)
+        self.library = spawn("library", Library, url, blobs, key)
         self._core = GatewayCore(
             self.registry,
             self.intake,
             self.rounds,
             self.publisher,
             self._bits,
+            sign=signing_key(config.signing_key).sign,
+            partials=self.partials,
+            library=self.library,
+            mailbox=self.mailbox,
+            binding=self._binding,
             sleep=self._sleep,
             metrics=self.metrics,
             revisit=config.revisit_after,
         )
+        await self.publisher.ask("renew", self._started_at)
+        self.root_sha256 = sha256(await self.publisher.ask("root")).hexdigest()
         await self._core.refresh()
         self._started = True
         self.metrics.started.set(self._started_at)
@@ -124,17 +148,25 @@ class Cloud:
         return self._core
 
     async def tick(self, now: float) -> None:
-        """One step: close and sum rounds, train, evaluate, publish, open rounds, show the plan.
+        """One step: close and sum rounds, move releases on, train, evaluate, publish, open rounds,
+        show the plan.
 
         Everything it has done is in the database, so a tick that died is finished by the next.
         """
         async with self._ticking:
+            # What was published from elsewhere is listed before any phone is shown it.
+            await self.publisher.ask("renew", now)
             await self._close_rounds(now)
             # Counts need no model, so phones need not wait for the training to report them.
             await self.rounds.ask("open_due", now, COUNT_TASKS)
             await self._core.refresh()
+            await self._roll_out(now)
             await self._learn(now)
             await self.rounds.ask("open_due", now)
+            await self.library.ask("renew", now)
+            await self.publisher.ask("renew", now)
+            await self.partials.ask("expire", now)
+            forget_old(self._database, now, self.config.retention, self._bits)
             await self._core.refresh()
 
     async def issue_token(self, now: float) -> str:
@@ -205,15 +237,23 @@ class Cloud:
     def _count_round(self, task: str, status: str) -> None:
         self.metrics.rounds.labels(task=task, status=status).inc()
 
+    async def _roll_out(self, now: float) -> None:
+        """Releases on their way to everyone: a step further, or back."""
+        for change in await self._rollout.ask("step", now):
+            self.metrics.releases.labels(model=change.model, status=change.status).inc()
+            log.info("release_moved", **change._asdict())
+
     async def _learn(self, now: float) -> None:
         for model, trainer in self._trainers.items():
             if never_trained(self._database, model):
                 await trainer.ask("bootstrap", now)
             await self._decide(now)
             for aggregate in untrained_aggregates(self._database, model):
+                # One at a time: what phones teach next starts from what all of them hold.
+                if await self._rollout.ask("staged", model):
+                    break
                 await trainer.ask("federated_step", aggregate, now)
                 await self._decide(now)
-        await self.publisher.ask("renew", now)
 
     async def _decide(self, now: float) -> None:
         """Evaluate every candidate and publish those that pass."""

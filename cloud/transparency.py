@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from cloud.storage.database import Database, read_only
 from cloud.storage.pins import known_pins
+from cloud.storage.places import places_of
 from cloud.storage.tables import aggregates, releases, rounds, uploads
 from cloud.training.config import TRAINING
 from privacy.audit.evidence import FleetEvidence, ReleaseEvidence, RoundEvidence
@@ -203,6 +204,8 @@ def _database_url(source: str) -> str:
     if "://" in source:
         return source
     path = Path(source)
+    if path.is_dir() and (named := places_of(path).database_url) is not None:
+        return named
     path = path / "cloud.db" if path.is_dir() else path
     if not path.is_file():
         raise FleetUnavailable(f"there is no cloud's database at {source}")

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from base64 import b64encode
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from device.account.calls import AccountCalls
 from device.actors import ActorSystem
 from device.actors.window import Window
 from device.agent import (
@@ -53,28 +53,31 @@ from device.observer import (
     WindowOpened,
 )
 from device.owner.calls import OwnerCalls
+from device.owner.erasing import Forgotten
 from device.owner.glance import StatusCalls
+from device.owner.knowledge import KnowledgeCalls
 from device.owner.records import Layers
-from device.recall import Recaller, Router, Score, judge_with, probe
+from device.recall import Recaller, Router, judge_with
 from device.recall.dense import DenseIndex
 from device.recall.embedders import BUILTIN
+from device.recall.public import PublicLayer
+from device.recall.public_store import PublicStore
 from device.recall.shards import IndexShards
 from device.settings import Settings
-from device.sync.adoption import Models, Outcome, Shelf
+from device.sync.adoption import Shelf
 from device.sync.backoff import Backoff
 from device.sync.bookkeeping import Bookkeeper
-from device.sync.channel import ChannelClosed, CloudUnreachable, Connect
-from device.sync.client import SyncClient, SyncFailed, SyncReport
+from device.sync.calls import SYNC_TROUBLE, SyncCalls
+from device.sync.client import SyncReport
 from device.sync.contributions import Contributions
+from device.sync.documents import Documents
 from device.sync.identity import Identity
 from device.sync.outbox import Outbox
 from device.sync.usage import Usage
 from device.vault import Keyring, SealedLog, VaultError
-from privacy import BUDGETS, Ledger, LedgerUnavailable
-from protocol.models import SPECS, Weights, dedup_features, router_features
+from privacy import BUDGETS, Ledger
+from protocol.models import dedup_features, router_features
 from protocol.models.features import forget_texts
-from protocol.params import Parameters, encode_full
-from protocol.rounds import Round
 
 __all__ = ["DreamReport", "Machine", "Phone"]
 
@@ -94,17 +97,17 @@ LOGS = (
     "index",
     "vectors",
     "embeddings",
+    "account",
+    "knowledge",
+    "passages",
 )
 """The sealed logs of a phone; each has one owner."""
-READ_ALONE = frozenset({"index", "vectors"})
+READ_ALONE = frozenset({"index", "vectors", "passages"})
 """Logs of large records that are read one at a time: a segment each."""
 
 INDEXED_AT_ONCE = 128
 """Turns kept together from which they are indexed at once: an import must not leave the next
 question to wait for all of it."""
-
-SYNC_TROUBLE = (CloudUnreachable, ChannelClosed, SyncFailed, LedgerUnavailable, VaultError)
-"""Failures of a sync after which the phone simply tries again later; a full disk is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ class DreamReport:
     """Memories that became one with a later telling of the same; `Phone.undo_merge` parts them."""
 
 
-class Phone(OwnerCalls, StatusCalls):
+class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
     """Open with `Phone.open`, end with `close`; one process at a time owns the storage."""
 
     def __init__(self, machine: Machine, settings: Settings, logs: dict[str, SealedLog]) -> None:
@@ -150,7 +153,7 @@ class Phone(OwnerCalls, StatusCalls):
             machine.clock,
             machine.observer,
         )
-        self.shelf = Shelf(logs["releases"])
+        self.shelf = Shelf(logs["releases"], settings.root_sha256)
         self.usage = Usage(logs["usage"])
         self.examples = ExampleStore(logs["examples"])
         self.window = Window(
@@ -180,6 +183,19 @@ class Phone(OwnerCalls, StatusCalls):
             clock=machine.clock,
             zone=settings.zone,
         )
+        self.account = AccountCalls(
+            logs["account"],
+            self._structured,
+            self._raw,
+            self._erase_as_owner,
+            self.identity.key,
+            machine.clock,
+            machine.bits,
+            self._reach_mailbox() if machine.connect is not None else None,
+        )
+        self._public = PublicStore(logs["knowledge"], logs["passages"])
+        self._public_layer = PublicLayer(self._public)
+        self._documents = Documents(self._public, self._public_layer, machine.clock)
         self._faded_at = -math.inf
         self._recaller = Recaller(
             self._raw,
@@ -192,6 +208,7 @@ class Phone(OwnerCalls, StatusCalls):
             clarifying_rounds=settings.clarifying_rounds,
             shards=IndexShards(logs["index"], logs["vectors"], BUILTIN),
             dense=self._dense,
+            public=self._public_layer,
         )
         self._contributions = Contributions(
             ledger=self.ledger,
@@ -230,6 +247,9 @@ class Phone(OwnerCalls, StatusCalls):
         await phone._eraser.finish()
         await phone._refill()
         return phone
+
+    async def _erase_as_owner(self, ids: Sequence[str]) -> Forgotten:
+        return await self._eraser.forget(ids)
 
     def _dense_index(self) -> DenseIndex | None:
         machine = self._machine
@@ -309,12 +329,19 @@ class Phone(OwnerCalls, StatusCalls):
         return answer
 
     async def feedback(self, answer: Answer, used: Sequence[str]) -> None:
-        """Learn which hits of `answer` helped (`used`: their ids; empty: none did)."""
-        helped = [hit for hit in answer.hits if hit.id in set(used)]
+        """Learn which hits of `answer` helped (`used`: their ids; empty: none did).
+
+        Of public records nothing is learnt or counted: that they helped says nothing of what the
+        memory holds, nor of where to look in it.
+        """
+        named = [hit for hit in answer.hits if hit.id in set(used)]
+        helped = [hit for hit in named if hit.public is None]
+        if named and not helped:
+            return
         self.usage.judged(useful=bool(helped))
         if not helped:
             return
-        layers = {hit.layer for hit in helped}
+        layers = {hit.layer for hit in helped if isinstance(hit.layer, Layer)}
         turns = list(dict.fromkeys(turn for hit in helped for turn in hit.turns))
         self.examples.add_router(
             router_features(answer.query), layer_label(layers), query=answer.query, turns=turns
@@ -422,72 +449,3 @@ class Phone(OwnerCalls, StatusCalls):
         await let_fade(self._structured, self._working, now=now, policy=policy)
         await self.agent.maintain()
         self._faded_at = now
-
-    async def sync_now(self) -> SyncReport:
-        """Sync because the owner asked; still through the privacy gate.
-
-        Raises:
-            CloudUnreachable, ChannelClosed, SyncFailed, LedgerUnavailable, VaultError: nothing is
-            lost.
-        """
-        if self._machine.connect is None:
-            raise CloudUnreachable("this phone has no cloud: run `reverie-device init --cloud URL`")
-        async with self._busy:
-            return await self._sync(self._machine.connect)
-
-    async def _sync(self, connect: Connect) -> SyncReport:
-        client = SyncClient(
-            identity=self.identity,
-            cloud_key=bytes.fromhex(self.settings.cloud_key),
-            token=self.settings.token,
-            connect=connect,
-            outbox=self.outbox,
-            shelf=self.shelf,
-            probe=self._probe,
-            examine=self._examine if self._machine.examiner else None,
-            make_reports=self._make_reports,
-            books=self._books,
-            on_outcome=self._note_outcome,
-            clock=self._clock,
-            bits=self._machine.bits,
-            observer=self._observer,
-        )
-        try:
-            self._books.reconcile()
-            report = await client.sync()
-        except SYNC_TROUBLE as error:
-            self._backoff.failed(self._clock.now())
-            self._problems = (str(error),)
-            raise
-        self._backoff.succeeded(self._clock.now(), report.retry_after)
-        self._problems = tuple(report.problems)
-        return report
-
-    async def _make_reports(self, rounds: list[Round], report: SyncReport) -> None:
-        stats = await self._raw.ask(RawStats())
-        joined = self._contributions.make(rounds, records=stats.turns)
-        report.rounds_joined.extend(joined.rounds)
-        report.problems.extend(joined.problems)
-        report.tell(self._books.news())
-
-    def _probe(self, model: str, weights: Weights) -> Score:
-        """Score on the built-in probes and on what this phone's owner has told it."""
-        return probe(model, weights, self.examples.training_set(model))
-
-    async def _examine(self, parameters: Parameters) -> frozenset[str]:
-        """Memory probes passed with these parameters beside those in use of the other models."""
-        assert self._machine.examiner is not None
-        held = {name: self.shelf.adopted(name) for name in SPECS}
-        return await self._machine.examiner.passed(Models(**{**held, parameters.model: parameters}))
-
-    def _note_outcome(self, outcome: Outcome) -> None:
-        self.usage.adoption(outcome.model, "adopted" if outcome.adopted else "refused")
-
-    async def adopted(self) -> dict[str, tuple[int, str]]:
-        """The parameters in use: model → (version, the full blob in base64)."""
-        held = {model: self.shelf.adopted(model) for model in SPECS}
-        return {
-            model: (parameters.version, b64encode(encode_full(parameters)).decode())
-            for model, parameters in held.items()
-            if parameters is not None
-        }

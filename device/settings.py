@@ -35,6 +35,9 @@ class Settings(BaseModel):
     """Where the cloud answers; empty: the phone works alone and never syncs."""
     cloud_key: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     """The cloud's Ed25519 public key in hex, pinned when the phone was set up."""
+    root_sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
+    """SHA-256 in hex of the root file from which this phone trusts releases, pinned when it was set
+    up; empty: the first that the cloud shows once it has proven its key."""
     helper_key: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     """The helper's X25519 public key in hex, had from whoever runs it and not from the cloud;
     empty: the first helper this phone's ledger ever charged for is the only one it reports to."""

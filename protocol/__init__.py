@@ -8,7 +8,9 @@
     params.py     parameters and their differences          entropy.py  the coder under them
                   (modelling.py, rans.py)
     release.py    signed manifests and the checks before adoption
+    metadata.py   TUF role files                            trust.py    what a phone trusts of them
     documents.py  public documents and their deltas         records.py  their canonical form
+    publication.py  their signed descriptions               facts.py    what a knowledge record is
     vcdiff.py     a bounded decoder of RFC 3284
     models/       what the parameters mean: specs, features, forward pass
 

@@ -40,12 +40,24 @@ RefusalCode = Literal[
     "unknown_release",
     "busy",
     "version",
+    "limit",
+    "mailbox_full",
+    "not_a_member",
 ]
+"""Why a peer's wish is refused. The last three came with version 2 of the protocol.
 
-ReleaseReason = Literal["signature", "rollback", "expired", "future", "shape", "hash", "size"]
+"limit": this device asks for more than its share; "mailbox_full": its account's letters take all
+the room they may; "not_a_member": the letter is for an account that the device is not in.
+"""
 
+ReleaseReason = Literal[
+    "signature", "unlisted", "rollback", "expired", "future", "shape", "hash", "size"
+]  # fmt: skip
 
-DocumentReason = Literal["size", "hash", "base", "format", "records"]
+DocumentReason = Literal[
+    "signature", "unlisted", "rollback", "expired", "future", "size", "hash", "base", "format",
+    "records",
+]  # fmt: skip
 
 
 class ProtocolError(Exception):
@@ -111,9 +123,11 @@ class DeltaInvalid(ProtocolError):
 class DocumentRefused(ProtocolError):
     """A document this phone must not show; ``reason`` says which check failed.
 
+    "signature", "unlisted", "rollback", "expired" and "future" are of its description: not the
+    cloud's, not among the trusted targets, not newer than what was held, or not of this time.
     "size" and "hash" are of what arrived or of what it decoded to, "base" means that it needs
     another version than the one at hand, "format" that it does not decode, "records" that it is
-    not in canonical form.
+    not in canonical form or not what its kind of record is.
     """
 
     def __init__(self, reason: DocumentReason, detail: str) -> None:

@@ -6,7 +6,8 @@ signature covers a label of its purpose, so one made for one use cannot serve an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Sequence
 from typing import Self, TypeAlias
 
 from cryptography.exceptions import InvalidSignature
@@ -21,6 +22,7 @@ __all__ = [
     "SigningKey",
     "open_envelope",
     "proof_transcript",
+    "server_transcript",
     "signed_envelope",
     "verify",
 ]
@@ -31,6 +33,8 @@ BitSource: TypeAlias = Callable[[int], bytes]
 SEED_SIZE = 32
 MAX_ENVELOPE = 16 * KIB
 _PROOF_LABEL = b"reverie/proof/1"
+_BOUND_PROOF_LABEL = b"reverie/proof/2"
+_SERVER_LABEL = b"reverie/server/2"
 _ENVELOPE_LABEL = b"reverie/envelope/1"
 
 
@@ -80,11 +84,41 @@ def verify(public_key: bytes, signature: bytes, message: bytes) -> None:
 
 
 def proof_transcript(
-    version: int, device_id: str, client_nonce: bytes, server_nonce: bytes
+    version: int, device_id: str, client_nonce: bytes, server_nonce: bytes, binding: bytes = b""
 ) -> bytes:
-    """What a device signs to open a session: every field with its length, so none can shift."""
+    """What a device signs to open a session: every field with its length, so none can shift.
+
+    ``binding`` names the TLS channel from version 2 on: the SHA-256 of the server's certificate
+    (tls-server-end-point, RFC 5929), or b"" without TLS. Version 1 does not cover it.
+    """
+    fields = (str(version).encode(), device_id.encode(), client_nonce, server_nonce)
+    if version == 1:
+        return _labelled(_PROOF_LABEL, *fields)
+    return _labelled(_BOUND_PROOF_LABEL, *fields, binding)
+
+
+def server_transcript(
+    versions: Sequence[int],
+    version: int,
+    device_id: str,
+    client_nonce: bytes,
+    server_nonce: bytes,
+    server_time: float,
+    binding: bytes,
+) -> bytes:
+    """What a cloud signs to prove itself to a device, from version 2 on.
+
+    It covers the ``versions`` the device offered, so that nobody between them can hide the newer.
+    """
     return _labelled(
-        _PROOF_LABEL, str(version).encode(), device_id.encode(), client_nonce, server_nonce
+        _SERVER_LABEL,
+        ",".join(str(offered) for offered in versions).encode(),
+        str(version).encode(),
+        device_id.encode(),
+        client_nonce,
+        server_nonce,
+        struct.pack(">d", server_time),
+        binding,
     )
 
 

@@ -2,6 +2,9 @@
 
 Strict means no coercion: a field of the wrong type is an error, an unknown field is an error.
 Times are unix seconds, UTC; durations are seconds; sizes and offsets are bytes.
+
+Version 2 adds what `ADDED_IN_2` lists. A session of version 1 neither sends nor takes any of it:
+its peer's models are closed too.
 """
 
 from __future__ import annotations
@@ -14,8 +17,14 @@ from protocol.errors import RefusalCode
 from protocol.packing import KIB
 
 __all__ = [
+    "ADDED_IN_2",
     "MAX_CHUNK",
+    "MAX_DOCUMENT",
+    "MAX_DOCUMENTS",
     "MAX_INTEGER",
+    "MAX_MAIL",
+    "MAX_METADATA",
+    "MAX_METADATA_FILES",
     "MAX_RECEIPT",
     "MAX_TOKEN",
     "MAX_UPLOAD",
@@ -24,11 +33,14 @@ __all__ = [
     "Bye",
     "Challenge",
     "ClientMessage",
+    "Collect",
     "Enrol",
     "Enrolled",
     "Fetch",
     "Hello",
+    "Mail",
     "Message",
+    "Metadata",
     "Plan",
     "ProtocolModel",
     "Prove",
@@ -39,9 +51,10 @@ __all__ = [
     "UploadAck",
     "UploadBegin",
     "UploadChunk",
+    "UploadKind",
 ]
 
-VERSIONS: tuple[int, ...] = (1,)
+VERSIONS: tuple[int, ...] = (1, 2)
 """Protocol versions this code speaks, oldest first."""
 
 MAX_CHUNK = 32 * KIB
@@ -56,6 +69,15 @@ MAX_MANIFEST = 4 * KIB
 MAX_RECEIPTS = 8
 MAX_RECEIPT = 512
 """Bytes of a signed receipt; what it says is the privacy room's affair."""
+MAX_METADATA = 16 * KIB
+"""Bytes of one signed role file of the trusted metadata."""
+MAX_METADATA_FILES = 16
+MAX_DOCUMENT = 4 * KIB
+"""Bytes of one signed description of a published document."""
+MAX_DOCUMENTS = 8
+MAX_MAIL = 64 * KIB
+"""Bytes of one account letter; it travels in chunks, as a release does."""
+MAX_ROLES = 16
 MAX_TOKEN = 128
 UPLOAD_ID_SIZE = 16
 NONCE_SIZE = 32
@@ -85,6 +107,10 @@ Signature = Annotated[bytes, Field(min_length=SIGNATURE_SIZE, max_length=SIGNATU
 Chunk = Annotated[bytes, Field(max_length=MAX_CHUNK)]
 Receipt = Annotated[bytes, Field(max_length=MAX_RECEIPT)]
 Seconds = Annotated[float, Field(ge=0.0)]
+MetadataFile = Annotated[bytes, Field(max_length=MAX_METADATA)]
+DocumentBlob = Annotated[bytes, Field(max_length=MAX_DOCUMENT)]
+UploadKind: TypeAlias = Literal["report", "mail"]
+"""What an upload is: a report of the privacy gate, or a sealed letter to the account."""
 
 
 class Hello(ProtocolModel):
@@ -105,11 +131,15 @@ class Enrol(ProtocolModel):
 
 
 class Prove(ProtocolModel):
-    """Client's signature over the proof transcript, and the model versions it has adopted."""
+    """Client's signature over the proof transcript, and the model versions it has adopted.
+
+    ``metadata``: role -> version of the trusted metadata it holds.
+    """
 
     type: Literal["prove"] = "prove"
     signature: Signature
     have: Annotated[dict[Name, Count], Field(max_length=16)]
+    metadata: Annotated[dict[Name, Count], Field(max_length=MAX_ROLES)] = {}
 
 
 class UploadBegin(ProtocolModel):
@@ -117,7 +147,7 @@ class UploadBegin(ProtocolModel):
 
     type: Literal["upload_begin"] = "upload_begin"
     upload_id: UploadId
-    kind: Literal["report"]
+    kind: UploadKind
     size: Annotated[int, Field(ge=1, le=MAX_UPLOAD)]
     sha256: Digest
 
@@ -132,7 +162,10 @@ class UploadChunk(ProtocolModel):
 
 
 class Fetch(ProtocolModel):
-    """Client asks for a release; ``base`` 0 means the full blob, else the difference from it."""
+    """Client asks for a release; ``base`` 0 means the full blob, else the difference from it.
+
+    ``model`` names a model, or "knowledge/<name>" a document.
+    """
 
     type: Literal["fetch"] = "fetch"
     model: Name
@@ -140,20 +173,32 @@ class Fetch(ProtocolModel):
     base: Count
 
 
+class Collect(ProtocolModel):
+    """Client asks for the account letters numbered above ``after``."""
+
+    type: Literal["collect"] = "collect"
+    after: Count
+
+
 class Bye(ProtocolModel):
-    """Either end closes."""
+    """Either end closes; a server may say how long to stay away."""
 
     type: Literal["bye"] = "bye"
     reason: Reason
+    retry_after: Seconds = 0.0
 
 
 class Challenge(ProtocolModel):
-    """Server picks the version and asks for proof of the device key."""
+    """Server picks the version and asks for proof of the device key.
+
+    ``identity``: its own proof, the pinned cloud key's signature over the server transcript.
+    """
 
     type: Literal["challenge"] = "challenge"
     version: Count
     server_nonce: Nonce
     server_time: float
+    identity: Annotated[bytes, Field(max_length=SIGNATURE_SIZE)] = b""
 
 
 class Enrolled(ProtocolModel):
@@ -167,7 +212,10 @@ class Plan(ProtocolModel):
     """What is open: signed round descriptors, signed manifests, and when to come back.
 
     ``receipts``: the newest receipt of each task this phone has reported for, so that a phone
-    restored from an old copy learns of reports its ledger no longer knows.
+    restored from an old copy learns of reports its ledger no longer knows. ``metadata``: signed
+    role files newer than the phone's, in the order to take them. ``documents``: signed
+    descriptions of published documents. ``mail``: account letters waiting. ``more``: what did not
+    fit this frame follows in `Metadata` messages.
     """
 
     type: Literal["plan"] = "plan"
@@ -181,6 +229,19 @@ class Plan(ProtocolModel):
     ]
     retry_after: Seconds
     receipts: Annotated[tuple[Receipt, ...], Field(max_length=MAX_RECEIPTS)] = ()
+    metadata: Annotated[tuple[MetadataFile, ...], Field(max_length=MAX_METADATA_FILES)] = ()
+    documents: Annotated[tuple[DocumentBlob, ...], Field(max_length=MAX_DOCUMENTS)] = ()
+    mail: Count = 0
+    more: bool = False
+
+
+class Metadata(ProtocolModel):
+    """The rest of a plan that did not fit one frame; ``more`` when this is not all either."""
+
+    type: Literal["metadata"] = "metadata"
+    metadata: Annotated[tuple[MetadataFile, ...], Field(max_length=MAX_METADATA_FILES)] = ()
+    documents: Annotated[tuple[DocumentBlob, ...], Field(max_length=MAX_DOCUMENTS)] = ()
+    more: bool = False
 
 
 class UploadAccept(ProtocolModel):
@@ -217,6 +278,22 @@ class ReleaseBlob(ProtocolModel):
     data: Chunk
 
 
+class Mail(ProtocolModel):
+    """Bytes of one account letter from ``offset`` on, of ``total``.
+
+    ``last``: this letter ends the answer to the Collect; ``left`` letters then wait behind it.
+    An answer without a letter is one Mail of ``total`` 0 with the ``sequence`` asked after.
+    """
+
+    type: Literal["mail"] = "mail"
+    sequence: Count
+    offset: Annotated[int, Field(ge=0, lt=MAX_MAIL)]
+    total: Annotated[int, Field(ge=0, le=MAX_MAIL)]
+    data: Chunk
+    last: bool
+    left: Count
+
+
 class Refusal(ProtocolModel):
     """Server says no: to one upload (``upload_id``), to the fetch in progress, or, when
     ``fatal``, to the session."""
@@ -229,8 +306,30 @@ class Refusal(ProtocolModel):
     fatal: bool = True
 
 
-ClientMessage: TypeAlias = Hello | Enrol | Prove | UploadBegin | UploadChunk | Fetch | Bye
+ClientMessage: TypeAlias = Hello | Enrol | Prove | UploadBegin | UploadChunk | Fetch | Collect | Bye
 ServerMessage: TypeAlias = (
-    Challenge | Enrolled | Plan | UploadAccept | UploadAck | ReleaseBlob | Refusal | Bye
+    Challenge
+    | Enrolled
+    | Plan
+    | Metadata
+    | UploadAccept
+    | UploadAck
+    | ReleaseBlob
+    | Mail
+    | Refusal
+    | Bye
 )
 Message: TypeAlias = Annotated[ClientMessage | ServerMessage, Field(discriminator="type")]
+
+ADDED_IN_2: dict[type[ClientMessage] | type[ServerMessage], frozenset[str]] = {
+    Challenge: frozenset({"identity"}),
+    Prove: frozenset({"metadata"}),
+    Plan: frozenset({"receipts", "metadata", "documents", "mail", "more"}),
+    UploadAccept: frozenset({"receipt"}),
+    UploadAck: frozenset({"receipt"}),
+    Bye: frozenset({"retry_after"}),
+    Collect: frozenset({"type"}),
+    Mail: frozenset({"type"}),
+    Metadata: frozenset({"type"}),
+}
+"""Fields that version 1 does not know; with ``type`` among them, the whole message."""

@@ -11,13 +11,14 @@ scaled.
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NoReturn
 
 from protocol.errors import DocumentRefused
 
-__all__ = ["ID", "MAX_RECORDS", "Record", "canonical", "read_records"]
+__all__ = ["ID", "MAX_ID", "MAX_RECORDS", "Record", "canonical", "each_record", "read_records"]
 
 ID: Final = "id"
 """The key every record has: text, unique in its document."""
@@ -54,19 +55,23 @@ def read_records(content: bytes) -> list[Record]:
     DocumentRefused("records") for any other bytes, also for other bytes of the same content. The
     size of ``content`` is the caller's to bound.
     """
-    records: list[Record] = []
-    previous: str | None = None
+    return list(each_record(content))
+
+
+def each_record(content: bytes) -> Iterator[Record]:
+    """The same one by one, so that a caller may do other things in between."""
     if content.count(b"\n") > MAX_RECORDS:
         raise _refused(f"more than {MAX_RECORDS} records")
-    for line in content.splitlines(keepends=True):
+    previous: str | None = None
+    # Line by line: a list of them all can be many times the size of a hostile document.
+    for line in io.BytesIO(content):
         record = _parsed(line)
         if _line(record) != line:
             raise _refused("a record is not in canonical form")
         if previous is not None and record[ID] <= previous:
             raise _refused("records are not sorted by id")
         previous = record[ID]
-        records.append(record)
-    return records
+        yield record
 
 
 def _line(record: Mapping[str, Any]) -> bytes:

@@ -28,18 +28,25 @@ from protocol.params import Parameters, apply_difference, decode_full, sha256_of
 
 __all__ = [
     "DIFFERENCE_BASES",
+    "FIRST_DIFFERENCE_BASES",
     "BlobInfo",
     "Manifest",
     "check_release",
+    "in_cohort",
     "open_manifest",
     "open_release",
     "plan_fetch",
     "seal_manifest",
+    "target_name",
 ]
 
-DIFFERENCE_BASES = 4
-"""Differences are published from the last four versions, each direct: a chain of eight nightly
-differences is four times the size of one from its start."""
+DIFFERENCE_BASES = 16
+"""Differences are published from the last sixteen versions, each direct: a chain of eight nightly
+differences is four times the size of one from its start. Sixteen make a manifest of 1.4 KB."""
+FIRST_DIFFERENCE_BASES = 4
+"""The most that a phone of protocol version 1 reads in a manifest."""
+COHORTS = 10_000
+"""Parts into which the phones fall for a staged release; 100 of them are a percent."""
 CLOCK_SLACK = 86_400.0
 """Seconds by which a phone's clock may lag the cloud's before a release looks unborn."""
 FULL = 0
@@ -76,6 +83,20 @@ class Manifest(ProtocolModel):
     created: float
     expires: float
     feature_version: Annotated[int, Field(ge=1, le=MAX_INTEGER)] = FEATURE_VERSION
+
+
+def target_name(model: str, version: int) -> str:
+    """How the signed targets call the manifest of one version."""
+    return f"models/{model}/{version}"
+
+
+def in_cohort(device_id: str, model: str, version: int, percent: int) -> bool:
+    """Whether a phone is among the first ``percent`` to take a version.
+
+    The hash gives every version other first phones, and a later stage holds all of an earlier one.
+    """
+    drawn = hashlib.sha256(f"{device_id}|{model}|{version}".encode()).digest()
+    return int.from_bytes(drawn, "big") % COHORTS < percent * (COHORTS // 100)
 
 
 def seal_manifest(manifest: Manifest, signing_key: SigningKey) -> bytes:

@@ -8,6 +8,7 @@ the phone randomises alone (`LocalRound`).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
@@ -45,6 +46,8 @@ TASKS: tuple[Task, ...] = (*SHARED_TASKS, LOCAL_TASK)
 MAX_DIMENSION = 65_536
 MAX_SCALE = 2**24
 _PURPOSE = "round"
+_CACHED_ROUNDS = 16
+"""Rounds remembered: a plan names the same few again and again, and its models are immutable."""
 
 
 class _Timed(ProtocolModel):
@@ -101,6 +104,7 @@ def seal_descriptor(descriptor: Round, signing_key: SigningKey) -> bytes:
     return signed_envelope(pack(descriptor.model_dump()), signing_key, purpose=_PURPOSE)
 
 
+@lru_cache(maxsize=_CACHED_ROUNDS)
 def open_descriptor(blob: bytes, cloud_public_key: bytes) -> Round:
     """The descriptor, signature checked before it is parsed.
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Final
 
 from protocol.errors import RefusalCode, SessionError, WireError
-from protocol.messages import MAX_UPLOAD, Message
+from protocol.messages import MAX_UPLOAD, VERSIONS, Message
 from protocol.packing import KIB
 from protocol.session_events import Event, SessionFailed
 from protocol.wire import decode, encode
@@ -27,6 +27,13 @@ class SessionCore(ABC):
         self._outgoing: list[bytes] = []
         self._received = 0
         self._closed = False
+        # What every version reads, until both ends know which one they speak.
+        self._version = VERSIONS[0]
+
+    @property
+    def version(self) -> int:
+        """The protocol version spoken; the oldest until one is agreed."""
+        return self._version
 
     @property
     def closed(self) -> bool:
@@ -46,14 +53,20 @@ class SessionCore(ABC):
         try:
             if self._received > MAX_SESSION_BYTES:
                 raise SessionError("too_large", "the session has reached its byte limit")
-            return self._handle(decode(frame))
+            return self._handle(decode(frame, self._reading()))
         except WireError as error:
             return self._fail(error.code, str(error))
         except SessionError as error:
             return self._fail(error.code, error.detail)
 
     def _send(self, message: Message) -> None:
-        self._outgoing.append(encode(message))
+        # Nothing follows a goodbye, though its owner may still be busy with an answer.
+        if not self._closed:
+            self._outgoing.append(encode(message, self._version))
+
+    def _reading(self) -> int:
+        """The version in which the next frame is read."""
+        return self._version
 
     def _fail(self, code: RefusalCode, detail: str) -> list[Event]:
         detail = detail[:MAX_DETAIL]

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from protocol.errors import RefusalCode
+from protocol.messages import UploadKind
 
 __all__ = [
     "Closed",
+    "CollectRefused",
+    "CollectRequested",
     "EnrolRequest",
     "EnrolRequested",
     "Enrolled",
     "Event",
     "FetchRefused",
     "FetchRequested",
+    "MailReceived",
     "PlanReceived",
     "ProofOffered",
     "ReleaseReceived",
     "SessionFailed",
     "UploadCommitted",
     "UploadOffered",
+    "UploadProgressed",
     "UploadReceived",
     "UploadRefused",
 ]
@@ -43,13 +48,34 @@ class Enrolled:
 
 @dataclass(frozen=True, slots=True)
 class PlanReceived:
-    """Client: the session is open. All blobs are signed and not yet checked."""
+    """Client: the session is open. All blobs are signed and not yet checked.
+
+    ``metadata``: role files newer than the phone's; ``documents``: what is published; ``mail``:
+    account letters waiting; ``version``: the protocol version of this session.
+    """
 
     rounds: tuple[bytes, ...]
     releases: tuple[bytes, ...]
     retry_after: float
     server_time: float
     receipts: tuple[bytes, ...] = ()
+    metadata: tuple[bytes, ...] = ()
+    documents: tuple[bytes, ...] = ()
+    mail: int = 0
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MailReceived:
+    """Client: one account letter, or with ``data`` empty the news that there is none.
+
+    ``last``: it ends the answer to this collect; ``left`` letters then wait behind ``sequence``.
+    """
+
+    sequence: int
+    data: bytes
+    last: bool
+    left: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +100,15 @@ class FetchRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class CollectRefused:
+    """Client: the cloud gives no letters now; the session goes on."""
+
+    after: int
+    code: RefusalCode
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class UploadCommitted:
     """Client: the cloud holds the upload durably; the outbox may drop it.
 
@@ -86,11 +121,15 @@ class UploadCommitted:
 
 @dataclass(frozen=True, slots=True)
 class UploadRefused:
-    """Client: the cloud will never take this upload; the session goes on."""
+    """Client: the cloud does not take this upload; the session goes on.
+
+    With ``retry_after`` over 0 the same bytes may be offered again after so many seconds.
+    """
 
     upload_id: bytes
     code: RefusalCode
     detail: str
+    retry_after: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +148,8 @@ class ProofOffered:
     transcript: bytes
     signature: bytes
     have: dict[str, int]
+    metadata: dict[str, int] = field(default_factory=dict)
+    version: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +157,19 @@ class UploadOffered:
     """Server: answer with accept_upload or refuse_upload."""
 
     upload_id: bytes
-    kind: str
+    kind: UploadKind
     size: int
     sha256: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class UploadProgressed:
+    """Server: ``data`` came from ``offset`` on and more is to come; keep it, so that an upload
+    broken off resumes there."""
+
+    upload_id: bytes
+    offset: int
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +178,7 @@ class UploadReceived:
 
     upload_id: bytes
     body: bytes
+    kind: UploadKind = "report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +191,18 @@ class FetchRequested:
 
 
 @dataclass(frozen=True, slots=True)
+class CollectRequested:
+    """Server: answer with send_mail, or refuse(fatal=False)."""
+
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
-    """The peer ended the session; ``reason`` is a refusal's code when it was one."""
+    """The peer ended the session; ``reason`` is a refusal's code when it was one.
+
+    ``retry_after``: seconds it asks us to stay away.
+    """
 
     reason: str
     retry_after: float = 0.0
@@ -158,14 +220,18 @@ Event: TypeAlias = (
     Enrolled
     | PlanReceived
     | ReleaseReceived
+    | MailReceived
     | FetchRefused
+    | CollectRefused
     | UploadCommitted
     | UploadRefused
     | EnrolRequested
     | ProofOffered
     | UploadOffered
+    | UploadProgressed
     | UploadReceived
     | FetchRequested
+    | CollectRequested
     | Closed
     | SessionFailed
 )

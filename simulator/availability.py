@@ -13,7 +13,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from itertools import pairwise
 
@@ -47,22 +47,24 @@ class Track:
 
     spans: tuple[tuple[float, float], ...]
 
+    @cached_property
+    def edges(self) -> tuple[float, ...]:
+        """Starts and ends in turn: an odd number of them passed means that the condition holds."""
+        return tuple(edge for span in self.spans for edge in span)
+
     def holds(self, at: float) -> bool:
         """Whether the condition is true at unix time `at`."""
-        index = bisect_right(self.spans, (at, float("inf"))) - 1
-        return index >= 0 and at < self.spans[index][1]
+        return bisect_right(self.edges, at) % 2 == 1
 
     def span_at(self, at: float) -> tuple[float, float] | None:
         """The interval in force at `at`, if any."""
-        index = bisect_right(self.spans, (at, float("inf"))) - 1
-        return self.spans[index] if index >= 0 and at < self.spans[index][1] else None
+        passed = bisect_right(self.edges, at)
+        return self.spans[passed // 2] if passed % 2 == 1 else None
 
     def next_change(self, at: float) -> float:
         """The first edge after `at`; infinity when there is none."""
-        index = bisect_right(self.spans, (at, float("inf"))) - 1
-        if index >= 0 and at < self.spans[index][1]:
-            return self.spans[index][1]
-        return self.spans[index + 1][0] if index + 1 < len(self.spans) else float("inf")
+        passed = bisect_right(self.edges, at)
+        return self.edges[passed] if passed < len(self.edges) else float("inf")
 
     def intersection(self, other: Track) -> Track:
         """The seconds in which both hold."""
@@ -98,6 +100,11 @@ class _Fit:
     on_share: NDArray[np.float64]
     off_per_minute: NDArray[np.float64]
     logit_spread: float
+
+    @cached_property
+    def centred_logits(self) -> NDArray[np.float64]:
+        """(24,) logits around which phones spread; the same for every phone."""
+        return _centred_logits(self.on_share, self.logit_spread)
 
 
 def draw_availability(
@@ -147,7 +154,7 @@ def _fits() -> dict[str, _Fit]:
 def _chain(fit: _Fit, rng: np.random.Generator, local_start: float, days: int) -> NDArray[np.bool_]:
     """(days·1440,) states, one a minute, starting from the stationary share."""
     shift = rng.standard_normal() * fit.logit_spread
-    on_share = _sigmoid(_centred_logits(fit.on_share, fit.logit_spread) + shift)
+    on_share = _sigmoid(fit.centred_logits + shift)
     minutes = days * _MINUTES_A_DAY
     elapsed = np.arange(minutes + 1, dtype=np.float64)
     clock = np.mod(local_start / _MINUTE + elapsed, float(_MINUTES_A_DAY))

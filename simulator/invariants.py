@@ -11,6 +11,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
 from device.observer import (
@@ -58,6 +59,7 @@ _STOP_WITHIN = 1.0
 """Seconds after a condition ends by which all work must have stopped (law 2)."""
 _ROUNDING = 1e-6
 """Seconds lost when unix times are added and subtracted as floats."""
+_CACHED_MANIFESTS = 64
 _SHOWN = 100
 """Violations kept as text; the rest are only counted."""
 
@@ -159,11 +161,9 @@ class PhoneWatch:
             if blob in self._seen_manifests:
                 continue
             self._seen_manifests.add(blob)
-            try:
-                manifest = open_manifest(blob, self._cloud_key)
-            except ProtocolError:
-                continue  # a phone must refuse it; adopting it anyway is the violation
-            self._signed.add((manifest.model, manifest.version))
+            signed = _signed(blob, self._cloud_key)
+            if signed is not None:
+                self._signed.add(signed)
 
     def scan(self, blobs: Mapping[str, bytes]) -> None:
         """Look for the canary in the phone's stored bytes, by name."""
@@ -245,6 +245,17 @@ class PhoneWatch:
         spans = (self._window.span_at(at), self._window.span_at(at - _STOP_WITHIN))
         settled = any(span and at - span[0] >= self._settle - _ROUNDING for span in spans)
         self._check(WINDOW, settled, f"{what} at {at:.1f}, outside the window")
+
+
+@lru_cache(maxsize=_CACHED_MANIFESTS)
+def _signed(blob: bytes, cloud_key: bytes) -> tuple[str, int] | None:
+    """Model and version that a manifest really signs, else None: a phone must refuse it, adopting
+    it anyway is the violation. Every phone of a fleet is offered the same."""
+    try:
+        manifest = open_manifest(blob, cloud_key)
+    except ProtocolError:
+        return None
+    return manifest.model, manifest.version
 
 
 def check_counts(

@@ -12,12 +12,15 @@ import asyncio
 import heapq
 import itertools
 import math
+from collections import deque
 from collections.abc import Callable
 from contextvars import Context
-from typing import Any, TypeVar, TypeVarTuple
+from typing import TypeVar, TypeVarTuple
 
 __all__ = ["Deadlock", "VirtualClock", "VirtualLoop"]
 
+_FEW_TIMERS = 100
+"""Timers among which cancelled ones may lie until their time comes."""
 _NAMED_TASKS = 8
 """How many stuck tasks a Deadlock names."""
 
@@ -29,57 +32,25 @@ class Deadlock(RuntimeError):
     """Nothing is ready and no timer is set, yet tasks still wait."""
 
 
-class _OrderedTimer(asyncio.TimerHandle):
-    """A timer with a tie-break: equal times keep the order of setting."""
-
-    __slots__ = ("order",)
-
-    def __init__(self, order: int, *args: Any) -> None:
-        super().__init__(*args)
-        self.order = order
-
-    def __lt__(self, other: object) -> bool:
-        if not isinstance(other, _OrderedTimer):
-            return NotImplemented
-        return (self.when(), self.order) < (other.when(), other.order)
-
-
-class _NoWait:
-    """Stands where the selector would: instead of waiting it moves the loop's clock."""
-
-    def __init__(self, loop: VirtualLoop) -> None:
-        self._loop = loop
-
-    def select(self, timeout: float | None) -> list[object]:
-        """Called once an iteration; `timeout` is 0 while callbacks are ready."""
-        if timeout is None or timeout > 0:
-            self._loop._leap()
-        return []
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
 class VirtualLoop(asyncio.BaseEventLoop):
-    """Runs coroutines under virtual time, which starts at 0 seconds."""
+    """Runs coroutines under virtual time, which starts at 0 seconds.
+
+    One turn of the loop (`_run_once`) is written out here: the base class's would ask a selector,
+    the clock's resolution and the debug flag each time, a third of a small callback's cost.
+    """
+
+    _ready: deque[asyncio.Handle]
 
     def __init__(self) -> None:
         super().__init__()
-        self._selector = _NoWait(self)
         self._now = 0.0
         self._horizon = math.inf
         self._orders = itertools.count()
+        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        """A heap; the order of setting breaks ties, so that two timers are never compared."""
+        self._cancelled_timers = 0
         self.leaps = 0
         """How often time moved: the loop's wake-ups."""
-
-    @property
-    def _clock_resolution(self) -> float:
-        # The base class fires what is due before now + resolution: one float step is "due now".
-        return math.ulp(self._now)
-
-    @_clock_resolution.setter
-    def _clock_resolution(self, _value: float) -> None:
-        """The base class sets its own; virtual time needs none."""
 
     def time(self) -> float:
         """Virtual seconds since the start of the world."""
@@ -107,8 +78,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
     ) -> asyncio.TimerHandle:
         """As asyncio's, with a stable order among equal times."""
         self._check_closed()  # type: ignore[attr-defined]
-        timer = _OrderedTimer(next(self._orders), when, callback, args, self, context)
-        heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        heapq.heappush(self._timers, (when, next(self._orders), timer))
         timer._scheduled = True  # type: ignore[attr-defined]
         return timer
 
@@ -122,6 +93,18 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """As asyncio's, through this loop's `call_at`."""
         return self.call_at(self._now + delay, callback, *args, context=context)
 
+    def call_soon(
+        self,
+        callback: Callable[[*_Ts], object],
+        *args: *_Ts,
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        """As asyncio's, without its checks for other threads: there are none."""
+        self._check_closed()  # type: ignore[attr-defined]
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
     def run_in_executor(
         self, _executor: object, func: Callable[[*_Ts], _T], *args: *_Ts
     ) -> asyncio.Future[_T]:
@@ -133,17 +116,52 @@ class VirtualLoop(asyncio.BaseEventLoop):
             done.set_exception(error)
         return done
 
+    def _run_once(self) -> None:
+        """One turn: leap when nothing is ready, then run what is ready now, and only that."""
+        timers, ready = self._timers, self._ready
+        self._drop_cancelled()
+        if not ready and not self._stopping and not (timers and timers[0][0] <= self._now):  # type: ignore[attr-defined]
+            self._leap()
+        while timers and timers[0][0] <= self._now:
+            timer = heapq.heappop(timers)[2]
+            timer._scheduled = False  # type: ignore[attr-defined]
+            ready.append(timer)
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle._cancelled:
+                handle._run()
+
+    def _drop_cancelled(self) -> None:
+        """Take cancelled timers from the head of the heap, or all of them once they are most."""
+        timers = self._timers
+        if len(timers) > _FEW_TIMERS and self._cancelled_timers > len(timers) / 2:
+            timers[:] = [entry for entry in timers if not entry[2]._cancelled]
+            heapq.heapify(timers)
+            self._cancelled_timers = 0
+        while timers and timers[0][2]._cancelled:
+            heapq.heappop(timers)[2]._scheduled = False  # type: ignore[attr-defined]
+            self._cancelled_timers -= 1
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        if handle._scheduled:  # type: ignore[attr-defined]
+            self._cancelled_timers += 1
+
+    def close(self) -> None:
+        """As asyncio's; timers still set are dropped."""
+        super().close()
+        self._timers.clear()
+
     def _leap(self) -> None:
         """Move the clock to the next live timer, or stop at the horizon."""
-        scheduled: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]
-        due = scheduled[0].when() if scheduled else math.inf
+        timers = self._timers
+        due = timers[0][0] if timers else math.inf
         if due <= self._horizon:
             if due == math.inf:
                 raise Deadlock(self._deadlock())
             self._now = max(self._now, due)
             self.leaps += 1
             return
-        if not scheduled and asyncio.all_tasks(self):
+        if not timers and asyncio.all_tasks(self):
             raise Deadlock(self._deadlock())
         self._now = self._horizon
         self.stop()
@@ -170,7 +188,7 @@ class VirtualClock:
 
     def now(self) -> float:
         """Unix seconds, UTC, in the virtual world."""
-        return self._epoch + self._loop.time()
+        return self._epoch + self._loop._now
 
     async def sleep(self, seconds: float) -> None:
         """Wait `seconds` of virtual time."""

@@ -21,7 +21,7 @@ from simulator.network import Faults, Gateway, Network, Traffic
 from simulator.people import Ask, Compare, Person, Say
 from simulator.randomness import KeyedBits, generator, stream_key
 
-__all__ = ["PhoneResult", "TrackConditions", "VirtualPhone", "WindowNote"]
+__all__ = ["PhoneResult", "TrackConditions", "VirtualPhone", "WindowConditions", "WindowNote"]
 
 _RECALL_HITS = 10
 _CHARGE_PER_HOUR = 0.6
@@ -65,6 +65,20 @@ class TrackConditions:
             level = self._level + rate * (until - self._level_at) / _HOUR
             self._level, self._level_at = min(_FULL, max(_EMPTY, level)), until
         return self._level
+
+
+class WindowConditions(TrackConditions):
+    """The same senses, which announce only what can open or close the window: whatever changes in
+    between is no reason to wake a sleeping phone."""
+
+    def __init__(self, truth: PhoneAvailability, clock: Clock, start: float) -> None:
+        super().__init__(truth, clock, start)
+        self._window = truth.window
+
+    def next_change(self, now: float) -> float | None:
+        """When the three conditions next begin or cease to hold together."""
+        edge = self._window.next_change(now)
+        return None if edge == float("inf") else edge
 
 
 @dataclass
@@ -142,7 +156,7 @@ class VirtualPhone:
             bits=KeyedBits(seed, "phone", number),
             storage=self._storage,
             protector=StaticProtector(stream_key(seed, "key", number)),
-            conditions=TrackConditions(truth, clock, start),
+            conditions=WindowConditions(truth, clock, start),
             rng=generator(seed, "phone", number),
             anchor=self._anchor,
             connect=self._network.connect,

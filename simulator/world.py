@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from cloud.actors.runtime import InProcessRuntime, Runtime
 from cloud.config import CloudConfig
+from cloud.identity import signing_key
 from cloud.service import Cloud
 from simulator.cloudview import CloudView, stored_files, view_cloud
 from simulator.corpus import load_corpus
@@ -152,7 +153,9 @@ class _World:
 
 
 def _endpoint(cloud: Cloud) -> Endpoint:
-    return Endpoint(cloud.registry, cloud.intake, cloud.rounds, cloud.publisher)
+    seed = signing_key(cloud.config.signing_key).seed
+    actors = (cloud.registry, cloud.intake, cloud.rounds, cloud.publisher, cloud.partials)
+    return Endpoint(*actors, seed)
 
 
 def _settle(results: Sequence[PhoneResult], view: CloudView, state: Path) -> Tally:

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, and_, func, insert, select
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from cloud.actors.sums import randomiser_of, terms_of
 from cloud.identity import signing_key
@@ -32,6 +33,8 @@ __all__ = ["COMMITTED", "Intake", "Outcome", "UploadRow"]
 COMMITTED = "committed"
 UPLOAD_ID_BYTES = 16
 LOCAL_SHARE_BYTES = 4
+_DEADLOCK = "40P01"
+"""SQLSTATE: two writers each wait for the other, and PostgreSQL ended this one."""
 _LOOKUP_ITEMS = 500  # bound variables in one IN (...)
 
 
@@ -97,13 +100,26 @@ class Intake:
         A refused report never disturbs its neighbours. The same upload again is "committed".
         """
         decoded = [_decode(row) for row in batch]
-        with self._database.write() as connection:
+        try:
+            return self._commit(batch, decoded, shared=True)
+        except (IntegrityError, OperationalError) as error:
+            if not _collided(error):
+                raise
+            # Another intake stored one of these between our look and our write: alone, we see it.
+            return self._commit(batch, decoded, shared=False)
+
+    def _commit(
+        self, batch: Sequence[UploadRow], decoded: Sequence[Report | Outcome], *, shared: bool
+    ) -> list[Outcome]:
+        with self._database.write(shared=shared) as connection:
             admission = _Admission(connection, batch, decoded, self._key)
             outcomes = [
                 admission.admit(row, report) for row, report in zip(batch, decoded, strict=True)
             ]
             if admission.rows:
-                connection.execute(insert(uploads), admission.rows)
+                # In one order everywhere, so that two intakes wait for each other, not both.
+                rows = sorted(admission.rows, key=lambda row: row["upload_id"])
+                connection.execute(insert(uploads), rows)
         return outcomes
 
     def close(self) -> None:
@@ -124,12 +140,16 @@ class _Admission:
         self.rows: list[dict[str, Any]] = []
         self._key = key
         reports = [report for report in decoded if isinstance(report, Report)]
-        self._owners = _owners(connection, [row.upload_id for row in batch])
         self._open = _open_rounds(connection)
         self._devices: set[tuple[str, str, int]] = set()
         self._report_ids: set[tuple[str, int, bytes]] = set()
-        for task, number in sorted({(report.task, report.round) for report in reports}):
+        # Only of open rounds: the others are refused, and a number may be larger than any column.
+        wanted = {(report.task, report.round) for report in reports} & set(self._open)
+        for task, number in sorted(wanted):
             self._recall(connection, task, number, batch, reports)
+        # Last: what another intake stores meanwhile is then known as an upload, too, wherever it
+        # is known as a report.
+        self._owners = _owners(connection, [row.upload_id for row in batch])
 
     def admit(self, row: UploadRow, report: Report | Outcome) -> Outcome:
         """Decide one upload and, when it is new and welcome, plan its insertion."""
@@ -185,6 +205,13 @@ class _Admission:
         for some in _slices(sorted({report.report_id for report in reports})):
             found = select(uploads.c.report_id).where(here & uploads.c.report_id.in_(some))
             self._report_ids |= {(task, number, report) for report in connection.scalars(found)}
+
+
+def _collided(error: DBAPIError) -> bool:
+    """Whether another writer was in the way, rather than the database out of order."""
+    if isinstance(error, IntegrityError):
+        return True
+    return getattr(error.orig, "sqlstate", None) == _DEADLOCK
 
 
 def _decode(row: UploadRow) -> Report | Outcome:

@@ -1,4 +1,10 @@
-"""The publisher: turns a passed candidate into a signed release that phones can fetch."""
+"""The publisher: turns a passed candidate into a signed release that phones can fetch.
+
+    blobs → manifest → targets → snapshot → timestamp
+
+The blobs come first and harm nobody unseen; all the rest is one transaction, so that a publisher
+that dies at any step leaves a candidate, which is published when the tick comes again.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +12,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
+from cloud.actors.rollout import STAGES, first_percent
 from cloud.identity import signing_key
+from cloud.randomness import bits_for
+from cloud.releases.keys import RoleKeys
+from cloud.releases.listing import newest_with, relist, stages_of
+from cloud.releases.repository import Repository
+from cloud.releases.showing import Showing, Staged
+from cloud.releases.tables import rollouts
 from cloud.storage import BlobMissing
 from cloud.storage.tables import releases
 from cloud.training.releases import Release, Shelf
@@ -16,6 +29,7 @@ from protocol.models.spec import SPECS
 from protocol.params import Parameters, encode_difference, encode_full
 from protocol.release import (
     DIFFERENCE_BASES,
+    FIRST_DIFFERENCE_BASES,
     BlobInfo,
     Manifest,
     open_manifest,
@@ -37,20 +51,35 @@ class Publisher:
     Args:
         database_url: SQLAlchemy URL. blobs: folder of immutable artefacts.
         signing_key_path: file with the cloud's 32-byte Ed25519 seed.
+        keys: folder of the roles' keys; `keys` beside the signing key when None. Those that are
+            missing before the first root is signed are made.
     """
 
-    def __init__(self, database_url: str, blobs: str | Path, signing_key_path: str | Path) -> None:
+    def __init__(
+        self,
+        database_url: str,
+        blobs: str | Path,
+        signing_key_path: str | Path,
+        keys: str | Path | None = None,
+    ) -> None:
         self._shelf = Shelf(database_url, blobs)
         self._key = signing_key(signing_key_path)
+        roles = RoleKeys(keys or Path(signing_key_path).parent / "keys")
+        self._repository = Repository(roles)
+        with self._shelf.database.read() as connection:
+            unsigned = self._repository.root(connection) is None
+        if unsigned:
+            roles.ensure(bits_for(None, "keys"))
 
     def publish(self, candidate_id: int, now: float) -> int | None:
         """Publish a candidate that has passed. Returns its version, or None when it may not be.
 
-        Blobs first, then the row in one transaction: phones see all of a release or none of it.
-        Publishing it again returns the same version and writes nothing.
+        It begins at the first stage of a rollout, or goes to everyone at once: the first of its
+        model, and all of a small fleet. Publishing it again returns the same version and writes
+        nothing; while another is staged, none is published.
         """
         candidate = self._shelf.get(candidate_id)
-        if candidate.status == "published":
+        if candidate.status in ("published", "staged"):
             return candidate.version
         if candidate.status != "candidate" or candidate.metrics.get("passed", 0.0) != 1.0:
             return None
@@ -58,20 +87,51 @@ class Publisher:
         return candidate.version if self._commit(candidate, manifest, now) else None
 
     def renew(self, now: float) -> list[str]:
-        """Sign the newest manifests anew before they expire. Returns the models renewed."""
+        """Sign anew what would expire: the newest manifests, and the role files that say which
+        they are. Gives the models renewed."""
         renewed = []
-        for model in sorted(SPECS):
-            newest = self._shelf.published(model)[:1]
-            if newest and self._opened(newest[0]).expires - now < RENEWAL:
-                fresh = self._opened(newest[0]).model_copy(
-                    update={"created": now, "expires": now + LIFETIME}
-                )
-                self._rewrite(newest[0], seal_manifest(fresh, self._key))
-                renewed.append(model)
+        with self._shelf.database.write() as connection:
+            for model in sorted(SPECS):
+                row = newest_with(connection, model, "published")
+                if row is not None and self._opened(row.manifest).expires - now < RENEWAL:
+                    fresh = self._opened(row.manifest).model_copy(
+                        update={"created": now, "expires": now + LIFETIME}
+                    )
+                    connection.execute(
+                        update(releases)
+                        .where(releases.c.id == row.id)
+                        .values(manifest=seal_manifest(fresh, self._key))
+                    )
+                    renewed.append(model)
+            relist(connection, self._repository, now)
         return renewed
 
+    def showing(self) -> Showing:
+        """What phones are shown: manifests, by stage, and the role files."""
+        newest = tuple(self.newest())
+        first = tuple((model, version, self._for_first(blob)) for model, version, blob in newest)
+        with self._shelf.database.read() as connection:
+            staged = [
+                Staged(
+                    model,
+                    row.version,
+                    stages_of(connection, model)[row.version].percent,
+                    row.manifest,
+                )
+                for model in sorted(SPECS)
+                if (row := newest_with(connection, model, "staged")) is not None
+            ]
+            files = tuple(self._repository.files(connection))
+        return Showing(newest, first, tuple(staged), files)
+
+    def root(self) -> bytes:
+        """The first root's file, whose SHA-256 phones pin; b"" before the first `renew`."""
+        with self._shelf.database.read() as connection:
+            return self._repository.first_root(connection)
+
     def newest(self) -> list[tuple[str, int, bytes]]:
-        """Model, version and signed manifest of the newest release of every model, by name."""
+        """Model, version and signed manifest of the newest release of every model that everyone
+        may take, by name."""
         newest = [(model, self._shelf.published(model)[:1]) for model in sorted(SPECS)]
         return [
             (model, found[0].version, found[0].manifest)
@@ -81,10 +141,16 @@ class Publisher:
 
     def blob(self, model: str, version: int, base: int) -> bytes | None:
         """The full blob (base 0) or the difference from `base`; None when there is none."""
-        found = [release for release in self._shelf.published(model) if release.version == version]
-        if not found:
+        query = select(releases.c.manifest).where(
+            releases.c.model == model,
+            releases.c.version == version,
+            releases.c.status.in_(("published", "staged")),
+        )
+        with self._shelf.database.read() as connection:
+            found = connection.scalars(query).first()
+        if found is None:
             return None
-        manifest = self._opened(found[0])
+        manifest = self._opened(found)
         info = manifest.full if base == 0 else manifest.differences.get(base)
         try:
             return None if info is None else self._shelf.blobs.get(info.sha256.hex())
@@ -128,36 +194,48 @@ class Publisher:
         return BlobInfo(size=len(data), sha256=sha256(data).digest())
 
     def _commit(self, candidate: Release, manifest: Manifest, now: float) -> bool:
+        current = ("published", "staged")
         newest = select(func.max(releases.c.version)).where(
-            releases.c.model == candidate.model, releases.c.status == "published"
+            releases.c.model == candidate.model, releases.c.status.in_(current)
         )
         with self._shelf.database.write() as connection:
             highest = int(connection.scalar(newest) or 0)
             if highest >= candidate.version:
                 # Another run published this one, or a newer one overtook it.
                 return highest == candidate.version
-            connection.execute(
-                update(releases)
-                .where(releases.c.id == candidate.id, releases.c.status == "candidate")
-                .values(
-                    status="published",
-                    manifest=seal_manifest(manifest, self._key),
-                    published=now,
-                )
-            )
+            if newest_with(connection, candidate.model, "staged") is not None:
+                return False
+            self._enter(connection, candidate, seal_manifest(manifest, self._key), now)
+            relist(connection, self._repository, now)
         return True
 
-    def _rewrite(self, release: Release, manifest: bytes) -> None:
-        with self._shelf.database.write() as connection:
-            connection.execute(
-                update(releases).where(releases.c.id == release.id).values(manifest=manifest)
-            )
+    def _enter(
+        self, connection: Connection, candidate: Release, manifest: bytes, now: float
+    ) -> None:
+        percent = first_percent(connection) if candidate.parent else STAGES[-1]
+        status = "published" if percent == STAGES[-1] else "staged"
+        connection.execute(
+            update(releases)
+            .where(releases.c.id == candidate.id, releases.c.status == "candidate")
+            .values(status=status, manifest=manifest, published=now)
+        )
+        row = {"model": candidate.model, "version": candidate.version, "percent": percent}
+        connection.execute(insert(rollouts).values(started=now, since=now, **row))
 
-    def _opened(self, release: Release) -> Manifest:
-        return open_manifest(release.manifest or b"", self._key.public)
+    def _for_first(self, manifest: bytes) -> bytes:
+        """A manifest as phones of protocol version 1 can read it: with fewer differences."""
+        opened = self._opened(manifest)
+        if len(opened.differences) <= FIRST_DIFFERENCE_BASES:
+            return manifest
+        bases = sorted(opened.differences)[-FIRST_DIFFERENCE_BASES:]
+        fewer = {base: opened.differences[base] for base in bases}
+        return seal_manifest(opened.model_copy(update={"differences": fewer}), self._key)
+
+    def _opened(self, manifest: bytes | None) -> Manifest:
+        return open_manifest(manifest or b"", self._key.public)
 
     def _line(self, release: Release) -> dict[str, Any]:
-        manifest = self._opened(release)
+        manifest = self._opened(release.manifest)
         last = max(manifest.differences, default=0)
         fetched = manifest.differences[last].size if last else manifest.full.size
         return {

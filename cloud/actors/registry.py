@@ -67,10 +67,12 @@ class Registry:
         if len(public_key) != PUBLIC_KEY_BYTES:
             raise EnrolmentRefused("bad_message")
         device_id = device_id_of(public_key)
-        with self._database.write() as connection:
+        # Others enrol meanwhile where the database can do that; the token's row is locked.
+        with self._database.write(shared=True) as connection:
             if not self._open:
                 digest = sha256(token.encode()).hexdigest()
-                found = connection.execute(select(tokens).where(tokens.c.sha256 == digest)).first()
+                held = select(tokens).where(tokens.c.sha256 == digest).with_for_update()
+                found = connection.execute(held).first()
                 if found is None or found.expires < now:
                     raise EnrolmentRefused("bad_token")
                 if found.device_id is not None and not hmac.compare_digest(
@@ -89,6 +91,8 @@ class Registry:
 
     def lookup(self, device_id: str) -> Device | None:
         """The device under that id, revoked or not."""
+        if not device_id.isalnum():  # PostgreSQL takes no NUL in a text
+            return None
         with self._database.read() as connection:
             row = connection.execute(
                 select(devices).where(devices.c.device_id == device_id)

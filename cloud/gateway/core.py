@@ -8,50 +8,58 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, TypeAlias, cast
+from weakref import WeakValueDictionary
 
-import structlog
-
-from cloud.actors.intake import Outcome, UploadRow
-from cloud.actors.registry import Device, EnrolmentRefused
+from cloud.actors.intake import COMMITTED, Outcome, UploadRow
+from cloud.actors.mailbox import MailRefused
+from cloud.actors.partials import Offer, Piece
 from cloud.actors.runtime import Ref
 from cloud.gateway.batcher import Batcher
+from cloud.gateway.connection import Connection
+from cloud.gateway.limits import Door, Limits, Rations, spread
 from cloud.gateway.metrics import Metrics
-from protocol.errors import RefusalCode, SignatureInvalid
-from protocol.identity import verify
+from cloud.releases.showing import Showing
+from protocol.errors import RefusalCode
 from protocol.messages import Plan
-from protocol.session import (
-    Closed,
-    EnrolRequested,
-    Event,
-    FetchRequested,
-    ProofOffered,
-    ServerSession,
-    SessionFailed,
-    UploadOffered,
-    UploadReceived,
-)
-from protocol.update import MAX_REPORT
+from protocol.publication import KNOWLEDGE
+from protocol.session import ProofOffered, ServerSession
 
-__all__ = ["Connection", "GatewayCore", "Snapshot"]
+__all__ = ["Connection", "GatewayCore", "Sleep", "Snapshot"]
 
-log = structlog.get_logger("reverie.cloud.gateway")
+NONCE_BYTES: Final = 32
+CHANCE_BYTES: Final = 4
+CACHED_BLOBS: Final = 64
+MAIL: Final = "mail"
+"""What a phone's newest collected letter is called among the versions it has."""
+MAIL_CODES: Final[Mapping[str, RefusalCode]] = {
+    "full": "mailbox_full",
+    "not_member": "not_a_member",
+    "in_account": "not_a_member",
+    "number": "duplicate_report",
+}
+"""Refusals of the mailbox as the wire calls them; any other letter is a bad message."""
 
-NONCE_BYTES = 32
-BUSY_RETRY_SECONDS = 60.0
-CACHED_BLOBS = 64
-
-Sleep = Callable[[float], Awaitable[None]]
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Letters: TypeAlias = tuple[list[tuple[int, bytes]], int]
+"""(sequence, letter) in order, and how many wait behind the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Open rounds (signed descriptors) and newest releases (model, version, signed manifest)."""
+    """Open rounds (signed descriptors), releases and role files by who may see them, and published
+    documents (name on the wire, version, signed description)."""
 
     rounds: tuple[bytes, ...]
-    releases: tuple[tuple[str, int, bytes], ...]
+    showing: Showing
+    documents: tuple[tuple[str, int, bytes], ...] = ()
+
+    @property
+    def releases(self) -> tuple[tuple[str, int, bytes], ...]:
+        """(model, version, signed manifest) that every phone may take."""
+        return self.showing.newest
 
 
 class GatewayCore:
@@ -59,7 +67,13 @@ class GatewayCore:
 
     Args:
         registry, intake, rounds, publisher: the actors it asks.
-        bits: n -> n random bytes, for the session nonces.
+        bits: n -> n random bytes, for the session nonces and the spread of waits.
+        sign: signs with the cloud key that phones pin; without it this gateway cannot prove
+            itself, and phones of protocol version 2 leave.
+        partials: keeps uploads that broke off; None lets each begin anew.
+        mailbox: account letters; None carries none.
+        library: published documents; None has none.
+        binding: SHA-256 of the TLS certificate phones see, b"" without TLS.
         sleep: how the group commit waits; a virtual clock's in simulation.
         metrics: the counters to keep; fresh ones by default.
         revisit: seconds after which a phone is asked to come back.
@@ -73,46 +87,92 @@ class GatewayCore:
         publisher: Ref,
         bits: Callable[[int], bytes],
         *,
+        sign: Callable[[bytes], bytes] | None = None,
+        partials: Ref | None = None,
+        mailbox: Ref | None = None,
+        library: Ref | None = None,
+        binding: bytes = b"",
         sleep: Sleep = asyncio.sleep,
         metrics: Metrics | None = None,
         revisit: float = 0.0,
+        limits: Limits | None = None,
     ) -> None:
         self.metrics = metrics or Metrics()
         self.registry, self.publisher = registry, publisher
-        self._rounds, self._bits, self._revisit = rounds, bits, revisit
-        self.snapshot = Snapshot((), ())
+        self.binding = binding
+        self._rounds, self._library = rounds, library
+        self._bits, self._sign, self._revisit = bits, sign, revisit
+        self.snapshot = Snapshot((), Showing())
+        limits = limits or Limits()
+        self.door = Door(limits, self._chance)
+        self.rations = Rations(limits)
+        self._live: WeakValueDictionary[str, Connection] = WeakValueDictionary()
         self.known: Batcher[tuple[str, bytes], bytes | None] = Batcher(intake, "known", sleep)
         self.receipts: Batcher[str, list[bytes]] = Batcher(intake, "newest", sleep)
         self.commits: Batcher[UploadRow, Outcome] = Batcher(
             intake, "commit", sleep, self.metrics.batches.observe
         )
+        self._held: Batcher[Offer, bytes] | None = None
+        self._pieces: Batcher[Piece, bool] | None = None
+        self._drops: Batcher[Offer, None] | None = None
+        if partials is not None:
+            self._held = Batcher(partials, "held", sleep)
+            self._pieces = Batcher(partials, "append", sleep)
+            self._drops = Batcher(partials, "drop", sleep)
+        self.mailbox = mailbox
         self._blobs: OrderedDict[tuple[str, int, int], bytes] = OrderedDict()
 
     async def refresh(self) -> None:
-        """Take a new snapshot of open rounds and newest releases; called by the tick alone."""
+        """Take a new snapshot of what is open and newest; called by the tick alone."""
         descriptors = tuple(await self._rounds.ask("descriptors"))
-        releases = tuple(await self.publisher.ask("newest"))
-        self.snapshot = Snapshot(descriptors, releases)
+        showing: Showing = await self.publisher.ask("showing")
+        documents: tuple[tuple[str, int, bytes], ...] = ()
+        if self._library is not None:
+            documents = tuple(await self._library.ask("newest"))
+        self.snapshot = Snapshot(descriptors, showing, documents)
 
-    def plan_for(self, have: Mapping[str, int], receipts: Sequence[bytes] = ()) -> Plan:
-        """What a phone with these versions (model → version) is shown: a manifest it already
-        follows would be bytes for nothing. `receipts`: of its newest reports."""
-        shown = self.snapshot
-        releases = tuple(
-            manifest for model, version, manifest in shown.releases if have.get(model) != version
-        )
+    async def plan_for(self, proof: ProofOffered) -> Plan:
+        """What a phone is shown that has proven itself and says what it has: a manifest it already
+        follows would be bytes for nothing.
+
+        A phone of protocol version 1 knows neither the sharing of counts nor the sign of today's
+        shares: it may fetch, and there is no round it could join.
+        """
+        shown, device = self.snapshot, proof.device_id
+        releases = shown.showing.releases_for(device, proof.have, proof.version)
+        if proof.version == 1:
+            return Plan(rounds=(), releases=releases, retry_after=self._revisit)
+        receipts = await self.receipts.submit(device)
         return Plan(
             rounds=shown.rounds,
             releases=releases,
             retry_after=self._revisit,
             receipts=tuple(receipts),
+            metadata=shown.showing.metadata_for(proof.metadata),
+            documents=tuple(
+                blob for name, version, blob in shown.documents if proof.have.get(name) != version
+            ),
+            mail=await self._waiting(device, proof.have.get(MAIL, 0)),
         )
 
     def open_session(self, now: float) -> Connection:
         """A connection at `now` (unix seconds); feed it the device's frames in order."""
         self.metrics.sessions.inc()
-        session = ServerSession(server_nonce=self._bits(NONCE_BYTES), now=now)
+        session = ServerSession(
+            server_nonce=self._bits(NONCE_BYTES), now=now, sign=self._sign, binding=self.binding
+        )
         return Connection(self, session, now)
+
+    def entered(self, device_id: str, connection: Connection) -> None:
+        """A device has proven itself on `connection`; an older session of it ends."""
+        older = self._live.get(device_id)
+        self._live[device_id] = connection
+        if older is not None:
+            older.supersede()
+
+    def spread(self, seconds: float) -> float:
+        """A wait, a little longer for some than for others."""
+        return spread(seconds, self._chance())
 
     async def blob(self, model: str, version: int, base: int) -> bytes | None:
         """A published blob, cached because its content never changes; None when there is none."""
@@ -120,125 +180,58 @@ class GatewayCore:
         if key in self._blobs:
             self._blobs.move_to_end(key)
             return self._blobs[key]
-        blob = cast("bytes | None", await self.publisher.ask("blob", *key))
+        owner = self._library if model.startswith(KNOWLEDGE) else self.publisher
+        blob = None if owner is None else cast("bytes | None", await owner.ask("blob", *key))
         if blob is not None:
             self._blobs[key] = blob
             while len(self._blobs) > CACHED_BLOBS:
                 self._blobs.popitem(last=False)
         return blob
 
+    async def letters(self, device_id: str, after: int, now: float) -> Letters:
+        """Account letters of a device above `after`: some, and how many wait behind them."""
+        if self.mailbox is None:
+            return [], 0
+        letters: list[tuple[int, bytes]] = await self.mailbox.ask("collect", device_id, after, now)
+        return letters, await self._waiting(device_id, letters[-1][0]) if letters else 0
+
+    async def post(self, row: UploadRow) -> Outcome:
+        """Put a letter into its account's mailbox; durable when the outcome is "committed"."""
+        if self.mailbox is None:
+            return Outcome("not_a_member", "this cloud carries no mail")
+        try:
+            await self.mailbox.ask("post", row.device_id, row.body, row.received)
+        except MailRefused as refusal:
+            return Outcome(MAIL_CODES.get(refusal.code, "bad_message"), refusal.code)
+        return Outcome(COMMITTED)
+
+    async def held_of(self, offer: Offer) -> bytes:
+        """What is kept of an upload that broke off; b"" for nothing."""
+        return b"" if self._held is None else await self._held.submit(offer)
+
+    async def keep(self, piece: Piece) -> bool:
+        """Keep a piece of an upload; durable when True."""
+        return False if self._pieces is None else await self._pieces.submit(piece)
+
+    async def forget(self, offer: Offer) -> None:
+        """Let go of what is kept of an upload."""
+        if self._drops is not None:
+            await self._drops.submit(offer)
+
     async def close(self) -> None:
         """See the reports already taken through their commit."""
         await self.known.close()
         await self.receipts.close()
         await self.commits.close()
+        if self._held is not None and self._pieces is not None and self._drops is not None:
+            await self._held.close()
+            await self._pieces.close()
+            await self._drops.close()
 
+    async def _waiting(self, device_id: str, after: int) -> int:
+        if self.mailbox is None:
+            return 0
+        return int(await self.mailbox.ask("waiting", device_id, after))
 
-class Connection:
-    """One device's session at the gateway."""
-
-    def __init__(self, core: GatewayCore, session: ServerSession, now: float) -> None:
-        self._core, self._session, self._now = core, session, now
-        self._device_id = ""
-
-    @property
-    def closed(self) -> bool:
-        """True when nothing more will be accepted; send what `receive` returned, then hang up."""
-        return self._session.closed
-
-    async def receive(self, frame: bytes) -> list[bytes]:
-        """Take one frame; gives the frames to send back. Never raises for what the peer sent."""
-        for event in self._session.receive(frame):
-            try:
-                await self._handle(event)
-            except Exception as error:
-                # Storage or an actor failed: this session ends, the phone keeps its report.
-                log.error("request_failed", request=type(event).__name__, exc_info=error)
-                self._refuse("busy", "the cloud cannot answer now", BUSY_RETRY_SECONDS)
-        return self._session.frames_to_send()
-
-    async def _handle(self, event: Event) -> None:
-        match event:
-            case EnrolRequested():
-                await self._enrol(event)
-            case ProofOffered():
-                await self._prove(event)
-            case UploadOffered():
-                await self._offer(event)
-            case UploadReceived():
-                await self._commit(event)
-            case FetchRequested():
-                await self._fetch(event)
-            case SessionFailed(code=code):
-                self._core.metrics.refusals.labels(code=code).inc()
-            case Closed():
-                pass
-
-    async def _enrol(self, event: EnrolRequested) -> None:
-        try:
-            device_id: str = await self._core.registry.ask(
-                "enrol", event.token, event.public_key, self._now
-            )
-        except EnrolmentRefused as refusal:
-            self._refuse(cast(RefusalCode, refusal.code))
-            return
-        self._session.accept_enrol(device_id)
-        self._core.metrics.enrolments.inc()
-
-    async def _prove(self, event: ProofOffered) -> None:
-        device: Device | None = await self._core.registry.ask("lookup", event.device_id)
-        if device is None:
-            self._refuse("unknown_device")
-            return
-        try:
-            verify(device.public_key, event.signature, event.transcript)
-        except SignatureInvalid:
-            self._refuse("bad_proof")
-            return
-        # Only the key's owner learns that it was revoked.
-        if device.revoked is not None:
-            self._refuse("revoked")
-            return
-        self._device_id = device.device_id
-        receipts = await self._core.receipts.submit(device.device_id)
-        self._session.admit(self._core.plan_for(event.have, receipts))
-        self._core.metrics.plans.inc()
-
-    async def _offer(self, event: UploadOffered) -> None:
-        if event.size > MAX_REPORT:
-            self._refuse_upload(event.upload_id, "too_large", f"a report has ≤ {MAX_REPORT} bytes")
-            return
-        receipt = await self._core.known.submit((self._device_id, event.upload_id))
-        if receipt is None:
-            self._session.accept_upload(event.upload_id)
-        else:
-            self._session.accept_upload(event.upload_id, committed=True, receipt=receipt)
-
-    async def _commit(self, event: UploadReceived) -> None:
-        row = UploadRow(event.upload_id, self._device_id, event.body, self._now)
-        outcome = await self._core.commits.submit(row)
-        if outcome.committed:
-            self._session.acknowledge(event.upload_id, outcome.receipt)
-            self._core.metrics.reports.inc()
-            self._core.metrics.report_bytes.inc(len(event.body))
-        else:
-            code = cast(RefusalCode, outcome.code)
-            self._refuse_upload(event.upload_id, code, outcome.detail)
-
-    async def _fetch(self, event: FetchRequested) -> None:
-        blob = await self._core.blob(event.model, event.version, event.base)
-        if blob is None:
-            self._refuse("unknown_release", fatal=False)
-            return
-        self._session.send_release(event.model, event.version, event.base, blob)
-        self._core.metrics.fetches.labels(model=event.model).inc()
-
-    def _refuse(
-        self, code: RefusalCode, detail: str = "", retry_after: float = 0.0, *, fatal: bool = True
-    ) -> None:
-        self._session.refuse(code, detail, retry_after=retry_after, fatal=fatal)
-        self._core.metrics.refusals.labels(code=code).inc()
-
-    def _refuse_upload(self, upload_id: bytes, code: RefusalCode, detail: str) -> None:
-        self._session.refuse_upload(upload_id, code, detail)
-        self._core.metrics.refusals.labels(code=code).inc()
+    def _chance(self) -> float:
+        return int.from_bytes(self._bits(CHANCE_BYTES), "big") / 256**CHANCE_BYTES

@@ -31,6 +31,19 @@ class Metrics:
         self.report_bytes = Counter(
             "reverie_report_bytes", "Bytes of acknowledged reports", registry=registry
         )
+        self.letters = Counter(
+            "reverie_letters", "Account letters taken after their commit", registry=registry
+        )
+        self.resumed_bytes = Counter(
+            "reverie_resumed_bytes",
+            "Bytes of uploads that did not travel twice",
+            registry=registry,
+        )
+        self.superseded = Counter(
+            "reverie_sessions_superseded",
+            "Sessions ended by a newer one of the same device",
+            registry=registry,
+        )
         self.fetches = Counter(
             "reverie_release_fetches", "Release blobs sent", ["model"], registry=registry
         )
@@ -56,6 +69,18 @@ class Metrics:
         self.releases = Counter(
             "reverie_releases", "Candidates decided", ["model", "status"], registry=registry
         )
+
+    def uploaded(self, kind: str, size: int) -> None:
+        """A body of ``size`` bytes was committed."""
+        if kind == "report":
+            self.reports.inc()
+            self.report_bytes.inc(size)
+        else:
+            self.letters.inc()
+
+    def fetched(self, name: str) -> None:
+        """A blob was sent; documents are one label together, for their names are many."""
+        self.fetches.labels(model=name.partition("/")[0]).inc()
 
     def value(self, name: str, **labels: str) -> float:
         """One sample by its exposed name (counters end in ``_total``); 0 when never counted."""

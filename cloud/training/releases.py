@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from cloud.storage import Blobs, Database
+from cloud.storage import Database, open_blobs
 from cloud.storage.tables import releases
 from protocol.models.spec import SPECS
 from protocol.params import Parameters, decode_full
@@ -45,7 +45,7 @@ class Shelf:
 
     def __init__(self, database_url: str, blobs: str | Path) -> None:
         self.database = Database(database_url)
-        self.blobs = Blobs(blobs)
+        self.blobs = open_blobs(blobs)
 
     def close(self) -> None:
         """Give back the database's file handles."""

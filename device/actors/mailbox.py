@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["Envelope", "Mailbox"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Envelope:
     """A message and, when somebody waits for the answer, where it goes."""
 

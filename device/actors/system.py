@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from device.actors.actor import Actor, Request
 from device.actors.clock import Clock
@@ -57,14 +57,14 @@ class ActorRef:
         """The name it was spawned under."""
         return self._cell.name
 
-    async def ask(self, request: Request[R]) -> R:
+    def ask(self, request: Request[R]) -> Coroutine[Any, Any, R]:
         """Send `request` and wait for its answer, first for room in the mailbox if need be.
 
         Raises what the actor refused with (`DomainError`), `Fault` when it failed, or
         `ActorStopped`. Cancelling an ask never harms the actor: a request that has not begun is
         skipped, one that has begun is finished and its answer dropped.
         """
-        return cast("R", await self._cell.ask(request))
+        return self._cell.ask(request)
 
     def tell(self, message: object) -> None:
         """Send without waiting; raises `MailboxFull` or `ActorStopped`."""
@@ -150,8 +150,9 @@ class _Cell:
         if self._pump is not None and asyncio.current_task() is self._pump:
             raise RuntimeError(f"actor {self.name} asks itself and would wait for ever")
         self._check_open()
-        await self._mailbox.room()
-        self._check_open()
+        if self._mailbox.full:
+            await self._mailbox.room()
+            self._check_open()
         reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._mailbox.put(Envelope(message, reply))
         self.wake()
@@ -187,8 +188,8 @@ class _Cell:
                     await self._serve(self._actor, envelope)
         finally:
             self._pump = None
-            if envelope is not None:
-                envelope.fail(ActorStopped(self.name))  # a no-op unless it was cut short
+            if envelope is not None and not envelope.abandoned:  # it was cut short
+                envelope.fail(ActorStopped(self.name))
             if self._actor is None:
                 self._refuse_all()
 

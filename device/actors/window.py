@@ -72,6 +72,8 @@ class Window:
         """
         self._clock = clock
         self._source = source
+        # Asked once: a runtime check of a protocol costs more than a reading.
+        self._announcing = source if isinstance(source, AnnouncingSource) else None
         self._settle = settle
         self._poll = poll
         declared = getattr(source, "reading_limit", READING_LIMIT)
@@ -161,9 +163,9 @@ class Window:
 
     def _next_change(self, now: float) -> float | None:
         """When the source will change next; inf for never, None when it does not tell."""
-        if not isinstance(self._source, AnnouncingSource):
+        if self._announcing is None:
             return None
-        change = self._source.next_change(now)
+        change = self._announcing.next_change(now)
         return math.inf if change is None else change
 
     def _pause(self, now: float) -> float:

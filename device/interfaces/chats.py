@@ -13,7 +13,7 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
-from device.interfaces.whatsapp import is_whatsapp, read_whatsapp
+from device.interfaces.whatsapp import MAX_TIME, MIN_TIME, is_whatsapp, read_whatsapp
 from device.memory.records import TurnDraft
 
 __all__ = ["ChatUnreadable", "read_chat"]
@@ -24,8 +24,6 @@ MAX_LINE_CHARACTERS = 1 << 20
 MAX_TEXT_CHARACTERS = 64 << 10
 """A longer message is cut here: nobody typed it."""
 SNIFFED_LINES = 20
-MIN_TIME, MAX_TIME = 0.0, 4_102_444_800.0
-"""1970 … 2100, unix seconds."""
 KINDS = frozenset({"dialogue", "operation", "system"})
 
 
@@ -91,7 +89,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def _is_json_line(line: str) -> bool:
     try:
         return isinstance(json.loads(line), dict) and '"messages"' not in line
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return line.rstrip().endswith("}")
 
 
@@ -104,19 +102,20 @@ def _read_jsonl(path: Path, tz: tzinfo) -> Iterator[TurnDraft]:
 def _jsonl_turn(line: str, number: int, name: str, tz: tzinfo) -> TurnDraft:
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError):
+    # ValueError: also an integer of thousands of digits.
+    except (ValueError, RecursionError):
         raise ChatUnreadable(number, "not one JSON object") from None
     if not isinstance(record, dict):
         raise ChatUnreadable(number, "not one JSON object")
     at, speaker, text = (_text(record, key, number) for key in ("at", "speaker", "text"))
     kind = record.get("kind", "dialogue")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ChatUnreadable(number, "kind must be dialogue, operation or system")
     return TurnDraft(
         at=_moment(at, tz, number),
-        speaker=speaker,
-        text=text[:MAX_TEXT_CHARACTERS],
-        session=str(record.get("session") or ""),
+        speaker=_whole(speaker),
+        text=_whole(text[:MAX_TEXT_CHARACTERS]),
+        session=_label(record.get("session")),
         source=f"{name}#{number}",
         kind=kind,
     )
@@ -136,6 +135,10 @@ def _moment(text: str, tz: tzinfo, number: int) -> float:
         seconds = moment.timestamp()
     except (ValueError, OverflowError):
         raise ChatUnreadable(number, '"at" is not an ISO-8601 time') from None
+    return _dated(seconds, number)
+
+
+def _dated(seconds: float, number: int) -> float:
     if not MIN_TIME <= seconds <= MAX_TIME:
         raise ChatUnreadable(number, '"at" is not between 1970 and 2100')
     return seconds
@@ -150,7 +153,8 @@ def _read_telegram(path: Path, tz: tzinfo) -> Iterator[TurnDraft]:
     try:
         with path.open(encoding="utf-8-sig") as file:
             document = json.load(file)
-    except (json.JSONDecodeError, RecursionError) as error:
+    # ValueError: not JSON, not UTF-8 after all, an integer of thousands of digits.
+    except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 0)
         raise ChatUnreadable(line, "the JSON is damaged; export the chat again") from None
     for chat in _telegram_chats(document):
@@ -177,20 +181,20 @@ def _telegram_turn(
     message: dict[str, Any], chat: dict[str, Any], position: int, name: str, tz: tzinfo
 ) -> TurnDraft:
     unixtime, date = message.get("date_unixtime"), message.get("date")
-    if isinstance(unixtime, str) and unixtime.isdigit():
-        at = float(unixtime)
+    if isinstance(unixtime, str) and unixtime.isascii() and unixtime.isdigit():
+        at = _dated(float(unixtime), position)
     elif isinstance(date, str):
         at = _moment(date, tz, position)
     else:
         raise ChatUnreadable(position, "a message has no date")
-    chat_id = chat.get("id")
-    place = f"{chat_id}/" if chat_id is not None else ""
+    chat_id = _label(chat.get("id"))
+    place = f"{chat_id}/" if chat_id else ""
     return TurnDraft(
         at=at,
-        speaker=str(message.get("from") or message.get("from_id") or "unknown"),
-        text=_joined(message.get("text"))[:MAX_TEXT_CHARACTERS],
-        session=str(chat.get("name") or ""),
-        source=f"{name}#{place}{message.get('id', position)}",
+        speaker=_label(message.get("from")) or _label(message.get("from_id")) or "unknown",
+        text=_whole(_joined(message.get("text"))[:MAX_TEXT_CHARACTERS]),
+        session=_label(chat.get("name")),
+        source=f"{name}#{place}{_label(message.get('id')) or position}",
     )
 
 
@@ -200,8 +204,20 @@ def _joined(text: Any) -> str:
         return text
     if isinstance(text, list):
         return "".join(
-            part if isinstance(part, str) else str(part.get("text", ""))
+            part if isinstance(part, str) else _label(part.get("text"))
             for part in text
             if isinstance(part, str | dict)
         )
     return ""
+
+
+def _label(value: object) -> str:
+    """A name or number as text; "" for anything else."""
+    if isinstance(value, str):
+        return _whole(value)
+    return str(value) if type(value) is int else ""
+
+
+def _whole(text: str) -> str:
+    """JSON may escape half of a character pair, which no UTF-8 can keep: a "?" stands for it."""
+    return text.encode("utf-8", "replace").decode()

@@ -9,7 +9,19 @@ import typer
 from rich.text import Text
 
 from device.conditions import ScriptUnreadable
-from device.interfaces.commands import agent, backup, daemon, erase, keys, probe, see, setup, talk
+from device.interfaces.commands import (
+    account,
+    agent,
+    backup,
+    daemon,
+    erase,
+    keys,
+    knowledge,
+    probe,
+    see,
+    setup,
+    talk,
+)
 from device.interfaces.console import errors
 from device.interfaces.service import EXPECTED
 
@@ -21,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for group in (setup, talk, see, erase, agent, backup, keys, probe, daemon):
+for group in (setup, talk, see, erase, account, agent, backup, keys, knowledge, probe, daemon):
     app.add_typer(group.app)
 
 

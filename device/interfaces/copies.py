@@ -22,8 +22,9 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, ValidationError
 from device.actors import DomainError
 from device.agent.keeping import is_readable
 from device.faults import first_fault
-from device.interfaces.chats import MAX_TEXT_CHARACTERS, MAX_TIME, MIN_TIME
+from device.interfaces.chats import MAX_TEXT_CHARACTERS
 from device.interfaces.service import PhoneCalls
+from device.interfaces.whatsapp import MAX_TIME, MIN_TIME
 from device.memory import Value
 from device.memory.records import AGENT_KINDS, EventState, Item, ItemKind, Turn, TurnDraft
 from device.owner import Copied

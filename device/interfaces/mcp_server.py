@@ -149,7 +149,10 @@ class _Tools:
     async def recall(
         self, query: Words, k: Annotated[int, Field(ge=1, le=MOST_HITS)] = 5, language: str = "en"
     ) -> Recalled:
-        """What the user has told before that answers `query`, each with its id and origin."""
+        """What the user has told before that answers `query`, each with its id and origin.
+
+        A memory of the layer "public" is none: it is from a document that everybody has.
+        """
         answer = await self._phone.recall(query, k)
         self._answers[answer.id] = answer
         while len(self._answers) > ANSWERS_KEPT:

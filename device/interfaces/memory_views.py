@@ -8,6 +8,7 @@ from datetime import datetime, tzinfo
 from rich.table import Table
 from rich.text import Text
 
+from device.interfaces.knowledge_views import published_line
 from device.interfaces.views import ago
 from device.interfaces.words import say
 from device.memory.records import Item, Turn
@@ -75,6 +76,8 @@ def _rows(shown: Shown, zone: tzinfo) -> Iterator[tuple[str, str]]:
         yield say("sources"), f"{_said(turn, shown.at)}: {turn.text}  [{turn.id}]"
     for identifier in shown.gone:
         yield say("sources"), say("turn gone", id=identifier)
+    for identifier in shown.elsewhere:
+        yield say("sources"), say("turn elsewhere", id=identifier)
     for name, items in (
         ("history", shown.older),
         ("changes", shown.changes),
@@ -112,6 +115,8 @@ def _reason(reason: Reason, now: float, zone: tzinfo) -> Iterator[Text]:
     hit = reason.hit
     state = f", {reason.state}" if reason.state else ""
     yield Text.assemble((hit.text, "bold"), f"  [{hit.id}, {hit.layer.value}{state}]")
+    if hit.public is not None:
+        yield Text(f"  {published_line(hit.public)}")
     for turn in reason.sources:
         quoted = "" if turn.text == hit.text else f": {turn.text}"
         source = f", {turn.source}" if turn.source else ""

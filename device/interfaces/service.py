@@ -19,11 +19,13 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from device.actors import ActorError, DomainError
+from device.interfaces.remote_account import ACCOUNT_CALLS, RemoteAccount
 from device.interfaces.remote_agent import AGENT_CALLS, RemoteAgent
 from device.interfaces.wire import Wire
 from device.memory import ItemPage, Value
 from device.memory.records import Answer, Item, ItemKind, Turn, TurnDraft
 from device.owner import Copied, ForgetPlan, Forgotten, Shown, Spent, TakenBack, Why
+from device.owner.knowledge import KnownDocument
 from device.phone import DreamReport, Phone
 from device.settings import Settings
 from device.status import Status
@@ -79,6 +81,10 @@ CALLS: dict[str, tuple[Wire, Wire]] = {
     "dream": (Wire(tuple[()]), Wire(DreamReport)),
     "sync_now": (Wire(tuple[()]), Wire(SyncReport)),
     "adopted": (Wire(tuple[()]), Wire(dict[str, tuple[int, str]])),
+    "knowledge": (Wire(tuple[()]), Wire(list[KnownDocument])),
+    "drop_knowledge": (Wire(tuple[str]), Wire(None)),
+    "want_knowledge": (Wire(tuple[str]), Wire(None)),
+    **ACCOUNT_CALLS,
     **AGENT_CALLS,
 }
 """Name → (arguments, result), checked at both ends."""
@@ -112,7 +118,7 @@ async def _answer(phone: Phone, line: bytes) -> bytes:
         name = request["call"]
         arguments, result = CALLS[name]
         values = arguments.unpack(tuple(request["with"]))
-    except (ValidationError, ValueError, KeyError, TypeError):
+    except (ValidationError, ValueError, KeyError, TypeError, RecursionError):
         return json.dumps({"error": "the daemon does not understand this request"}).encode()
     try:
         value = await attrgetter(name)(phone)(*values)
@@ -128,6 +134,7 @@ class RemotePhone:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, settings: Settings
     ) -> None:
         self.settings = settings
+        self.account = RemoteAccount(self._call)
         self.agent = RemoteAgent(self._call)
         self._turn = asyncio.Lock()
         self._reader = reader
@@ -260,6 +267,18 @@ class RemotePhone:
     async def adopted(self) -> dict[str, tuple[int, str]]:
         """As `Phone.adopted`."""
         return await self._call("adopted")  # type: ignore[no-any-return]
+
+    async def knowledge(self) -> list[KnownDocument]:
+        """As `Phone.knowledge`."""
+        return await self._call("knowledge")  # type: ignore[no-any-return]
+
+    async def drop_knowledge(self, name: str) -> None:
+        """As `Phone.drop_knowledge`."""
+        await self._call("drop_knowledge", name)
+
+    async def want_knowledge(self, name: str) -> None:
+        """As `Phone.want_knowledge`."""
+        await self._call("want_knowledge", name)
 
     async def _call(self, name: str, *values: Any) -> Any:
         arguments, result = CALLS[name]

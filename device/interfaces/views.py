@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from device.interfaces.knowledge_views import published_line
 from device.interfaces.words import say
 from device.memory.records import Answer, Item
 from device.observer import (
@@ -84,6 +85,8 @@ def answer_table(answer: Answer, zone: tzinfo) -> Table:
     for hit in answer.hits:
         said = datetime.fromtimestamp(hit.at, zone).strftime("%Y-%m-%d %H:%M")
         origin = f"{said} ({ago(hit.at, answer.at)})"
+        if hit.public is not None:
+            origin = published_line(hit.public)
         if hit.source:
             origin += f"\n{hit.source}"
         table.add_row(Text(hit.text), Text(origin), hit.layer.value, hit.id)
@@ -141,6 +144,12 @@ def sync_lines(report: SyncReport) -> list[str]:
         lines.append(
             f"{outcome.model} version {outcome.version} {verb}, probes {outcome.score:.0%}"
         )
+    lines += [
+        f"public document {document.name}, version {document.version} taken "
+        f"({document.fetched} bytes)"
+        for document in report.documents
+        if document.taken
+    ]
     return lines + report.problems
 
 

@@ -20,7 +20,10 @@ from datetime import datetime, tzinfo
 
 from device.memory.records import TurnDraft
 
-__all__ = ["is_whatsapp", "read_whatsapp"]
+__all__ = ["MAX_TIME", "MIN_TIME", "is_whatsapp", "read_whatsapp"]
+
+MIN_TIME, MAX_TIME = 0.0, 4_102_444_800.0
+"""1970 … 2100, unix seconds: what a chat's date can be."""
 
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e]")
 """Invisible direction marks WhatsApp puts around stamps and notices."""
@@ -154,6 +157,8 @@ def _turn(
     try:
         at = datetime(*_date(stamped.numbers, order), *stamped.clock, tzinfo=tz).timestamp()
     except ValueError:
+        return None
+    if not MIN_TIME <= at <= MAX_TIME:
         return None
     return TurnDraft(
         at=at,

@@ -26,6 +26,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "said": ("from what {speaker} said {ago}", "来自 {speaker} {ago}说的话"),
     "you": ("you", "你"),
     "turn gone": ("{id} is gone", "{id} 已不在"),
+    "turn elsewhere": ("{id}, said on another of your devices", "{id}，在你的另一台设备上说的"),
     "history": ("before", "以前"),
     "changes": ("changes", "变化"),
     "sources": ("from", "来源"),
@@ -47,9 +48,10 @@ _WORDS: dict[str, tuple[str, str]] = {
     "and more": ("… and {count} more", "……还有 {count} 条"),
     "all of it": (
         "This would erase for good EVERYTHING this phone was ever told, its archive, its learning "
-        "examples, its use counts and reports not sent yet. The privacy ledger stays: it holds no "
+        "examples, its use counts and reports not sent yet; and with the next sync what the other "
+        "devices of its account hold. The privacy ledger stays: it holds no "
         "content.",
-        "将永久抹去这台手机记住的一切：全部原话、记忆、归档、学习样例、使用计数和尚未发出的报告。"
+        "将永久抹去这台手机记住的一切：全部原话、记忆、归档、学习样例、使用计数和尚未发出的报告；下次同步时，账户中其他设备上的也一并抹去。"
         "隐私账本保留：其中没有内容。",
     ),
     "parted": (
@@ -97,6 +99,65 @@ _WORDS: dict[str, tuple[str, str]] = {
     "unmarked": (
         "its mark outside this folder is missing, so the folder was copied or moved",
         "文件夹外的标记不见了，说明文件夹被复制或移动过",
+    ),
+    "published": (
+        "PUBLIC, not your memory: {name} version {version} ({record})",
+        "公开资料，不是你的记忆：{name} 第 {version} 版（{record}）",
+    ),
+    "no knowledge": (
+        "No public documents here: they come with a sync when the cloud publishes some.",
+        "这里没有公开资料；云端发布后，同步时会取来。",
+    ),
+    "knowledge gone": ("dropped", "已丢弃"),
+    "knowledge dropped": (
+        "{name} is erased and will not be taken again; `knowledge take {name}` undoes that.",
+        "{name} 已抹去，不会再取；`knowledge take {name}` 可恢复。",
+    ),
+    "knowledge wanted": (
+        "{name} will be taken again with the next sync.",
+        "下次同步会重新取来 {name}。",
+    ),
+    "account": (
+        "account {account}, key number {epoch}; its devices:",
+        "账户 {account}，第 {epoch} 把密钥；其中的设备：",
+    ),
+    "this device": ("(this one)", "（本机）"),
+    "account items": (
+        "{items} memories shared, {unsent} still to be sent",
+        "共享 {items} 条记忆，{unsent} 条待发送",
+    ),
+    "account made": (
+        "Account {account} holds this device alone; add another with `account code`.",
+        "账户 {account} 目前只有本机；用 `account code` 添加其他设备。",
+    ),
+    "type this code": (
+        "Type this on the new device within ten minutes:  {code}\n"
+        "(reverie-device account join {code})",
+        "请在十分钟内于新设备上输入：{code}\n（reverie-device account join {code}）",
+    ),
+    "waiting for the other device": (
+        "waiting for the device that shows the code…",
+        "正在等待显示该码的设备……",
+    ),
+    "device came": (
+        "{name} is in the account. Both devices must show {fingerprint}; "
+        "if they differ: `account remove {name}`.",
+        "{name} 已加入账户。两台设备应显示同样的 {fingerprint}；"
+        "若不同，请 `account remove {name}`。",
+    ),
+    "account joined": (
+        "This device is in the account of {name}. Both must show {fingerprint}; "
+        "if they differ: `account leave`.",
+        "本机已加入 {name} 的账户。两台设备应显示同样的 {fingerprint}；"
+        "若不同，请 `account leave`。",
+    ),
+    "device removed": (
+        "{device} gets nothing more from the next sync on; what it holds already it keeps.",
+        "自下次同步起 {device} 不再收到任何内容；它已有的仍在其上。",
+    ),
+    "account left": (
+        "This device is in no account any more; its memory stays.",
+        "本机已退出账户；记忆仍保留在本机。",
     ),
     "to ask": ("I would still like to know: {question}", "我还想知道：{question}"),
     "just now": ("just now", "刚才"),

@@ -44,6 +44,8 @@ _RELATED = re.compile(r"叫|岁|生日|电话|手机|\b(?:my|our|My|Our|have|own
 _NO_NAME = re.compile(r"^[下了个辆他她你它份声]|^(?:一|外卖|出租)")
 _ASKS = re.compile(r"[?？]\s*$|[吗呢]$|来着$")
 _ASKED_VALUE = ("什么", "哪", "谁", "多少", "吗", "几", "啥", "怎么")
+_TRIGGERED = tuple((word, key) for key, words in TRIGGERS.items() for word in words)
+"""Each word with the key it opens."""
 _SENTENCE_END = re.compile(r"(?<=[。！？!?；;\n])|(?<=[.])(?=\s)")
 
 
@@ -87,7 +89,9 @@ def _of_relations(sentence: str, found: dict[str, Attribute]) -> None:
 
 def _of_user(sentence: str, found: dict[str, Attribute]) -> None:
     lowered = sentence.lower()
-    open_keys = {key for key, words in TRIGGERS.items() if any(word in lowered for word in words)}
+    open_keys = {key for word, key in _TRIGGERED if word in lowered}
+    if not open_keys:
+        return
     for key, pattern in STATEMENTS:
         if key not in open_keys or key in found:
             continue

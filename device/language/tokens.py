@@ -7,6 +7,7 @@ dictionary segmenter costs more RAM than a whole phone process may use.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from device.language.words import ENGLISH_STOP_WORDS, HAN, STOP_CHARACTERS
 
@@ -20,10 +21,13 @@ _SENTENCE_END = re.compile(
     r"|(?<=\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\bProf\.)\s+(?![a-z])"
 )
 """After a closing mark; the point of "Dr." or "a.m." closes nothing."""
+_CACHED_WORDS = 2_048
+"""Stems remembered: people say the same words again and again."""
 MIN_STEM_LETTERS = 3
 """Letters that must remain after a suffix is cut, so that `king` stays `king`."""
 
 
+@lru_cache(maxsize=_CACHED_WORDS)
 def stem(word: str) -> str:
     """Cut the commonest English endings; never below three letters.
 
@@ -73,8 +77,9 @@ def content_tokens(text: str) -> list[str]:
         elif len(run) == 1:
             found.extend(c for c in run if c not in STOP_CHARACTERS)
         else:
-            pairs = (run[i : i + 2] for i in range(len(run) - 1))
-            found.extend(p for p in pairs if not all(c in STOP_CHARACTERS for c in p))
+            light = [character in STOP_CHARACTERS for character in run]
+            places = range(len(run) - 1)
+            found += [run[i : i + 2] for i in places if not (light[i] and light[i + 1])]
     return found
 
 

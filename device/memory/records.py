@@ -12,12 +12,15 @@ from enum import StrEnum
 
 __all__ = [
     "AGENT_KINDS",
+    "PUBLIC",
     "Answer",
     "EventState",
     "Hit",
     "Item",
     "ItemKind",
     "Layer",
+    "PublicOrigin",
+    "Published",
     "Turn",
     "TurnDraft",
 ]
@@ -29,6 +32,18 @@ class Layer(StrEnum):
     WORKING = "working"
     STRUCTURED = "structured"
     RAW = "raw"
+
+
+class PublicOrigin(StrEnum):
+    """Where a hit comes from that is nobody's memory: a document the cloud publishes to everyone.
+
+    Apart from `Layer`, so that no route, no learning example and no count can name it.
+    """
+
+    PUBLIC = "public"
+
+
+PUBLIC = PublicOrigin.PUBLIC
 
 
 class ItemKind(StrEnum):
@@ -127,11 +142,20 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """Which record of which version of which public document a hit is."""
+
+    document: str
+    version: int
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One memory found for a query, with what is needed to say where it comes from."""
 
     id: str
-    layer: Layer
+    layer: Layer | PublicOrigin
     text: str
     at: float
     score: float
@@ -142,6 +166,8 @@ class Hit:
     """Who said its newest turn; empty when no turn stands behind it."""
     tells: tuple[str, ...] = ()
     """What it tells of what the query asks for: time, place, person, number, reason, name."""
+    public: Published | None = None
+    """Of a public record, which one; None for what the phone was told."""
 
 
 @dataclass(frozen=True, slots=True)

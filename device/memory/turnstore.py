@@ -46,29 +46,31 @@ class TurnStore:
         self._blocks: list[_Block] = []
         self._open: list[tuple[int, bytes]] = []
         self._cache: OrderedDict[int, tuple[Turn, ...]] = OrderedDict()
+        # Kept up to date: a dream asks for the sizes every few minutes, walking is not free.
+        self._closed_turns = self._closed_bytes = self._open_bytes = 0
 
     def __len__(self) -> int:
-        return sum(block.count for block in self._blocks) + len(self._open)
+        return self._closed_turns + len(self._open)
 
     @property
     def resident_bytes(self) -> int:
         """Bytes the turns take in RAM, decoded cache not counted."""
-        closed = sum(len(block.deflated) + BLOCK_OVERHEAD_BYTES for block in self._blocks)
-        waiting = sum(len(payload) + OPEN_TURN_OVERHEAD_BYTES for _, payload in self._open)
-        return closed + waiting
+        return self._closed_bytes + self._open_bytes
 
     def append(self, sequence: int, payload: bytes) -> None:
         """Add one turn; `sequence` is above every one held."""
         self._open.append((sequence, payload))
+        self._open_bytes += len(payload) + OPEN_TURN_OVERHEAD_BYTES
         if len(self._open) >= BLOCK_TURNS:
             self._blocks.append(_close(self._open))
             self._open = []
+            self._measure()
 
     def after(self, sequence: int, limit: int) -> list[Turn]:
         """Up to `limit` turns whose sequence is above `sequence`, in order."""
         found: list[Turn] = []
         start = bisect_left(self._blocks, sequence + 1, key=lambda block: block.last)
-        for turns in self._runs(start):
+        for turns in self._runs(start, sequence):
             found.extend(turn for turn in turns if turn.sequence > sequence)
             if len(found) >= limit:
                 break
@@ -104,7 +106,14 @@ class TurnStore:
         self._open = [(n, payload) for n, payload in self._open if n not in wanted]
         self._blocks = list(self._without(wanted))
         self._cache.clear()
+        self._measure()
         return before - len(self)
+
+    def _measure(self) -> None:
+        """Count anew what blocks and open turns hold."""
+        self._closed_turns = sum(block.count for block in self._blocks)
+        self._closed_bytes = sum(len(b.deflated) + BLOCK_OVERHEAD_BYTES for b in self._blocks)
+        self._open_bytes = sum(len(p) + OPEN_TURN_OVERHEAD_BYTES for _, p in self._open)
 
     def _without(self, wanted: frozenset[int]) -> Iterator[_Block]:
         for block in self._blocks:
@@ -115,13 +124,16 @@ class TurnStore:
             if kept:
                 yield _close(kept)
 
-    def _runs(self, start: int) -> Iterator[tuple[Turn, ...]]:
+    def _runs(self, start: int, sequence: int) -> Iterator[tuple[Turn, ...]]:
+        """The blocks from `start` on, then the open turns above `sequence`."""
         for index in range(start, len(self._blocks)):
             yield self._decoded(index)
-        yield self._tail()
+        yield self._tail(sequence)
 
-    def _tail(self) -> tuple[Turn, ...]:
-        return tuple(turn_from_payload(n, payload) for n, payload in self._open)
+    def _tail(self, above: int = -1) -> tuple[Turn, ...]:
+        """The open turns above this sequence number."""
+        first = bisect_left(self._open, above + 1, key=lambda turn: turn[0])
+        return tuple(turn_from_payload(n, payload) for n, payload in self._open[first:])
 
     def _decoded(self, index: int) -> tuple[Turn, ...]:
         cached = self._cache.get(index)

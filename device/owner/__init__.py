@@ -7,6 +7,7 @@ keeping.py    plain copies out of the memory, and back into it
 exploring.py  what a new phone would still like to know
 glance.py     the phone at one glance
 spending.py   what privacy has cost, charge by charge
+knowledge.py  the public documents: see them, drop one, take it again
 """
 
 from device.owner.erasing import Doomed, Eraser, ForgetPlan, Forgotten

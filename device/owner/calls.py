@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from device.account.calls import AccountCalls
 from device.actors import Clock
 from device.learning import ExampleStore
 from device.memory import Browse, ItemPage, ListArchived, ListItems, Restore, TurnsAfter, Value
@@ -36,6 +37,7 @@ class OwnerCalls:
     outbox: Outbox
     usage: Usage
     ledger: Ledger
+    account: AccountCalls
     _clock: Clock
     _busy: asyncio.Lock
     _layers: Layers
@@ -151,7 +153,9 @@ class OwnerCalls:
 
     async def forget_everything(self) -> Forgotten:
         """Erase every byte derived from the user: all memories, examples, use counts and reports
-        not sent yet. The privacy ledger stays: it holds no content, and what was spent is spent."""
+        not sent yet. On the other devices of the account it goes with their next exchange. The
+        privacy ledger stays: it holds no content, and what was spent is spent."""
+        self.account.erased_everything()
         gone = await self._eraser.forget_all()
         await self._recaller.catch_up()
         self.usage.forget(EVERY_EVENT)
@@ -189,7 +193,13 @@ class OwnerCalls:
 
     @property
     def _eraser(self) -> Eraser:
-        return Eraser(self._layers, self.examples, self._recaller.forget)
+        return Eraser(self._layers, self.examples, self._drop)
+
+    def _drop(self, ids: Iterable[str]) -> int:
+        """Before the memory lets go of them: what is erased here is erased on every device."""
+        named = list(ids)
+        self.account.erased(named)
+        return self._recaller.forget(named)
 
     @property
     def _seer(self) -> Seer:

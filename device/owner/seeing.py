@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from device.memory import ChangesAbout, DrawnFrom, ItemTrace, Trace, Value
+from device.memory.foreign import told_on
 from device.memory.records import Answer, Hit, Item, Layer, Turn
 from device.owner.records import Layers, UnknownMemory, sort_ids
 
@@ -36,6 +37,8 @@ class Shown:
     """Turns it names that are not held any more."""
     drawn: tuple[Item, ...] = ()
     """What was drawn from a turn."""
+    elsewhere: tuple[str, ...] = ()
+    """Turns it names that were said on another device of the account, and stay there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,8 @@ class Seer:
             older=trace.older,
             changes=trace.changes,
             sources=tuple(sources),
-            gone=tuple(turn for turn in trace.item.turns if turn not in held),
+            gone=tuple(t for t in trace.item.turns if t not in held and told_on(t) is None),
+            elsewhere=tuple(t for t in trace.item.turns if told_on(t) is not None),
         )
 
     async def _show_value(self, identifier: str) -> Shown:

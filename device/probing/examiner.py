@@ -26,9 +26,14 @@ class Examiner:
     those that ask for the same at the same time wait for one another's.
     """
 
-    def __init__(self, suite: Callable[[], Suite] = load_suite) -> None:
-        """`suite` reads the probes; it is called for every run, to keep none in memory."""
+    def __init__(
+        self, suite: Callable[[], Suite] = load_suite, *, remembered: int | None = None
+    ) -> None:
+        """`suite` reads the probes; it is called for every run, to keep none in memory.
+        `remembered` bounds the verdicts kept, `VERDICTS` unless given: a fleet's phones hold many
+        pairs of versions."""
         self._suite = suite
+        self._remembered = VERDICTS if remembered is None else remembered
         self._verdicts: dict[_Key, frozenset[str]] = {}
         self._running: dict[_Key, asyncio.Event] = {}
 
@@ -51,7 +56,7 @@ class Examiner:
             # A run cut short leaves no verdict: the next in line begins anew.
             del self._running[key]
             done.set()
-        while len(self._verdicts) >= VERDICTS:
+        while len(self._verdicts) >= self._remembered:
             del self._verdicts[next(iter(self._verdicts))]
         self._verdicts[key] = verdict
 

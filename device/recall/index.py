@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from device.recall.columns import Column
 from device.recall.lexical import Analyser, LexicalIndex
@@ -99,12 +99,18 @@ class LayerIndex:
     """Ranks the memories of one layer for a query. Synchronous; the caller feeds it."""
 
     def __init__(
-        self, analyse: Analyser, *, dimension: int, ranking: Ranking | None = None
+        self,
+        analyse: Analyser,
+        *,
+        dimension: int,
+        ranking: Ranking | None = None,
+        numbers: DTypeLike = np.int32,
     ) -> None:
+        """`numbers` is the type that holds the integers of the ids."""
         self._ranking = ranking or Ranking()
         self._lexical = LexicalIndex(analyse)
         self._vectors = VectorIndex(dimension)
-        self._numbers = Column(np.int32)
+        self._numbers = Column(numbers)
         self._starts = Column(np.float64)
         self._lasting = Column(np.float32)
         self._episodes = Column(np.int32)
@@ -221,10 +227,12 @@ class LayerIndex:
         spans: Sequence[tuple[float, float]] = (),
         ask_past: bool = False,
         similar: Similar = (),
+        likeness: bool = True,
     ) -> list[Match]:
         """The best `k` memories, best first, ties by age (older first).
 
-        `similar`: what a chosen embedder finds near the query, instead of the built-in one.
+        `similar`: what a chosen embedder finds near the query, instead of the built-in one, which
+        is not asked either without `likeness`.
         """
         if not len(self):
             return []
@@ -235,7 +243,7 @@ class LayerIndex:
         slots = self._lift(scores)
         if similar:
             slots = self._add_given(scores, similar)
-        elif known < self._ranking.vector_below:
+        elif likeness and known < self._ranking.vector_below:
             slots = self._add_similar(query, scores, slots)
         if spans and known < self._ranking.vector_below:
             within = self._add_timely(scores, spans)

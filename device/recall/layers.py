@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from device.actors import ActorRef, checkpoint
 from device.memory import (
     ForgottenTurns,
@@ -217,7 +219,10 @@ class StructuredLayer:
     def __init__(self, actor: ActorRef) -> None:
         self._actor = actor
         self._index = LayerIndex(
-            terms, dimension=EMBEDDING, ranking=replace(Ranking(), neighbours=(), episode=0.0)
+            terms,
+            dimension=EMBEDDING,
+            ranking=replace(Ranking(), neighbours=(), episode=0.0),
+            numbers=np.int64,  # items of other devices have large numbers
         )
         self._changes = ChangeMap()
         self._through = -1

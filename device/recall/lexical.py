@@ -168,11 +168,13 @@ class LexicalIndex:
         hashed = [_hashed(term) for term in terms]
         found = find(self._segments, hashed)
         if self._tail_terms:
-            found = [self._with_tail(*pair) for pair in zip(found, hashed, strict=True)]
+            tail = np.frombuffer(self._tail_terms, np.uint32)
+            found = [self._with_tail(*pair, tail) for pair in zip(found, hashed, strict=True)]
         return [self._living(*pair) for pair in found] if self._removed else found
 
-    def _with_tail(self, found: Found, term: int) -> Found:
-        here = np.flatnonzero(np.frombuffer(self._tail_terms, np.uint32) == np.uint32(term))
+    def _with_tail(self, found: Found, term: int, tail: NDArray[np.uint32]) -> Found:
+        """What the segments know of `term`, and the documents of `tail`, the tail's terms."""
+        here = (tail == np.uint32(term)).nonzero()[0]
         if not len(here):
             return found
         slots, counts = found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from device.language import is_user
-from device.memory.records import Hit
+from device.memory.records import Hit, Published
 
 __all__ = ["origin_line"]
 
@@ -14,10 +14,22 @@ _SIZES = ((DAY, "day", "天"), (HOUR, "hour", "小时"), (MINUTE, "minute", "分
 def origin_line(hit: Hit, now: float, language: str = "en") -> str:
     """Who said it and how long before `now` (unix seconds), in `language` (`zh`, else English).
 
-    The source (an export's line, an agent's name) follows in brackets when it is known.
+    The source (an export's line, an agent's name) follows in brackets when it is known. What nobody
+    told the phone says so: it names the public document it stands in.
     """
-    line = _chinese(hit, now) if language == "zh" else _english(hit, now)
+    if hit.public is not None:
+        line = _published(hit.public, language)
+    else:
+        line = _chinese(hit, now) if language == "zh" else _english(hit, now)
     return f"{line} ({hit.source})" if hit.source else line
+
+
+def _published(public: Published, language: str) -> str:
+    if language == "zh":
+        return f"公开资料：来自文档 {public.document} 第 {public.version} 版（{public.record}）"
+    return (
+        f"public: from the document {public.document}, version {public.version} ({public.record})"
+    )
 
 
 def _english(hit: Hit, now: float) -> str:

@@ -11,22 +11,31 @@ from math import ceil
 
 from device.actors import ActorRef, Clock
 from device.language import Prefer, find_times
+from device.logs import get_logger
 from device.memory import Lookup, TurnsByIds
+from device.memory.foreign import told_on
 from device.memory.records import Answer, Hit, Item, Layer, Turn
 from device.recall.candidates import Candidate, from_hit, from_item, merge
 from device.recall.claims import claims_of
 from device.recall.clarifying import DEPTH, Clarifier
 from device.recall.dense import DenseIndex
-from device.recall.evaluation import judged, tells
+from device.recall.evaluation import USEFUL, carries, judged, tells
 from device.recall.folding import Judge, fold, judge_with
 from device.recall.layers import RawLayer, Seek, StructuredLayer
+from device.recall.public import PublicLayer
+from device.recall.public_precedence import with_public
 from device.recall.relevance import Question
 from device.recall.router import Route, Router
 from device.recall.rules import VAGUE_GRAINS
 from device.recall.shards import IndexShards
+from device.vault import VaultError
 
 __all__ = ["Recaller"]
 
+log = get_logger(__name__)
+
+DEVICE_DIGITS = 8
+"""Of the id of the owner's other device on which something was said, as `account show` has it."""
 CLARIFYING_ROUNDS = 2
 FOLDED = 1.5
 """Candidates compared for duplicates, per hit wanted: folding makes room for those that follow."""
@@ -54,15 +63,18 @@ class Recaller:
         clarifying_rounds: int = CLARIFYING_ROUNDS,
         shards: IndexShards | None = None,
         dense: DenseIndex | None = None,
+        public: PublicLayer | None = None,
     ) -> None:
         """`zone` is where "tomorrow" is meant; the providers give the router and the judge of
         duplicates in use now; `clarifying_rounds` bounds the looks after the first (0: none);
         `shards` is where the raw layer's index is sealed, None: it is built anew each time;
-        `dense` holds a chosen embedder's vectors of the turns."""
+        `dense` holds a chosen embedder's vectors of the turns; `public` what documents for everyone
+        say, which stands behind what the phone was told."""
         self._raw_actor = raw
         self._working = working
         self._raw = RawLayer(raw, shards, dense)
         self._dense = dense
+        self._public = public
         self._structured = StructuredLayer(structured)
         self._clarifier = Clarifier(self._raw, clarifying_rounds, self._read, self._claims)
         self._router = router_provider
@@ -84,9 +96,11 @@ class Recaller:
         found = await self._clarifier.clarify(
             question, seek, first, k, raw_searched=Layer.RAW in route.layers
         )
-        best = fold(found.candidates[: ceil(k * FOLDED)], self._judge(), k)
+        own = fold(found.candidates[: ceil(k * FOLDED)], self._judge(), k)
+        best = self._with_public(question, seek, own, k)
         hits = tuple(replace(c.hit, tells=tells(question, c)) for c in best)
-        missing, conflicts = found.assessment.missing, found.assessment.conflicts
+        missing = _still_missing(found.assessment.missing, best, question)
+        conflicts = found.assessment.conflicts
         return Answer(
             id=self._answer_id(query, now),
             query=query,
@@ -99,6 +113,21 @@ class Recaller:
             conflicts=conflicts,
             changes=await self._changes(hits),
         )
+
+    def _with_public(
+        self, question: Question, seek: Seek, own: list[Candidate], k: int
+    ) -> list[Candidate]:
+        """What public documents add. They know no attribute of the user, and cost nothing when
+        there are none."""
+        if self._public is None or self._public.empty or question.attribute:
+            return own
+        try:
+            public = self._public.search(seek, k, least=USEFUL if own else 0.0)
+        except VaultError as error:
+            # Damage to what everybody has must not keep anyone from their own memory.
+            log.warning("public documents cannot be read", reason=str(error))
+            return own
+        return with_public(own, judged(question, public), self._judge(), k)
 
     async def catch_up(self) -> None:
         """Bring both indexes abreast of the memories, ahead of the next query."""
@@ -123,10 +152,14 @@ class Recaller:
     async def seal(self, *, release: bool = False) -> int:
         """Seal what the raw layer's index holds so that the next opening reads it back; how many
         memories were not sealed yet. With `release`, sealed vectors leave RAM."""
+        if release and self._public is not None:
+            self._public.release()
         return await self._raw.seal(release=release)
 
     async def embed_missing(self) -> int:
         """Let the chosen embedder make the vectors still missing; how many it made."""
+        if self._public is not None:
+            await self._public.catch_up()
         return await self._dense.fill(self._raw_actor) if self._dense is not None else 0
 
     def _seek(self, query: str, now: float) -> Seek:
@@ -195,6 +228,14 @@ class Recaller:
         return f"ans:{hashlib.blake2b(seed, digest_size=ANSWER_ID_BYTES).hexdigest()}"
 
 
+def _still_missing(
+    missing: tuple[str, ...], best: Sequence[Candidate], question: Question
+) -> tuple[str, ...]:
+    """What no own memory tells and no public record of the answer either."""
+    public = [c for c in best if c.hit.public is not None and c.relevance >= USEFUL]
+    return tuple(a for a in missing if not any(carries(c, a, question) for c in public))
+
+
 def _sourceless(hit: Hit) -> bool:
     """It has a turn behind it but not yet that turn's source and speaker."""
     return bool(hit.turns) and (not hit.speaker or hit.source in hit.turns)
@@ -203,5 +244,8 @@ def _sourceless(hit: Hit) -> bool:
 def _from(hit: Hit, turn: Turn | None) -> Hit:
     """The hit with the source and speaker of the turn behind it."""
     if turn is None:
+        elsewhere = told_on(hit.turns[-1])
+        if elsewhere is not None:
+            return replace(hit, source=f"device {elsewhere[0][:DEVICE_DIGITS]}")
         return replace(hit, source="" if hit.source in hit.turns else hit.source)
     return replace(hit, source=turn.source, speaker=turn.speaker)

@@ -1,5 +1,9 @@
 """Releases on the phone: verify, try on the phone's own probes, adopt or keep what is in use.
 
+A manifest counts when the trusted targets list it (`Shelf.trust`, trusting.py) and this phone is
+among those that may take it at its stage. The parameters before the present ones are kept: the
+owner can `revert` to them, and a release that the cloud withdraws is left by itself.
+
 Law 4: nothing of a release is decoded before its signed manifest and the hash of its bytes fit.
 Law 7: versions only rise; a release that does worse on this phone's probes is kept out. Two
 measures: the loss on labelled probes and the owner's own examples, which moves with every one of
@@ -8,18 +12,27 @@ them, and the memory probes, whole recalls of which none may be lost.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import msgpack
 
 from device.recall import Score
+from device.sync.trusting import Trust
 from device.vault import SealedLog
 from protocol.errors import ProtocolError, ReleaseRefused
 from protocol.models import SPECS, Weights
 from protocol.params import Parameters, decode_full, encode_full
-from protocol.release import Manifest, check_release, open_manifest, open_release, plan_fetch
+from protocol.release import (
+    Manifest,
+    check_release,
+    in_cohort,
+    open_manifest,
+    open_release,
+    plan_fetch,
+    target_name,
+)
 
 __all__ = ["Examine", "Examiner", "Models", "Offer", "Outcome", "Shelf"]
 
@@ -27,6 +40,8 @@ LOST_PROBES = 0
 """Memory probes that a candidate may fail of those which the present parameters pass."""
 NAMED_PROBES = 3
 """Lost probes that a refusal names."""
+KEPT_VERSIONS = 2
+"""Versions of a model in the log: the one in use and the one before."""
 
 Probe = Callable[[str, Weights], Score]
 """Score of a model's weights on this phone's probes."""
@@ -76,20 +91,41 @@ class Outcome:
     """Empty when adopted; else why the older parameters stay."""
     score: float = 0.0
     """Accuracy on the phone's probes, 0–1."""
+    tried: bool = True
+    """False when a release adopted earlier was left again: no word on the one that comes next."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Parameters in the log."""
+
+    sequence: int
+    version: int
+    score: float
 
 
 class Shelf:
-    """The parameters in use and the versions seen; the only owner of the log it is given."""
+    """The parameters in use and the versions seen; the only owner of the log it is given.
 
-    def __init__(self, log: SealedLog) -> None:
+    Args:
+        root_sha256: hex SHA-256 of the root file pinned when the phone was set up, "" without.
+    """
+
+    def __init__(self, log: SealedLog, root_sha256: str = "") -> None:
         self._log = log
         self._adopted: dict[str, Parameters] = {}
         self._weights: dict[str, Weights] = {}
-        self._sequence: dict[str, int] = {}
+        self._entries: dict[str, list[_Entry]] = {model: [] for model in SPECS}
+        """Oldest first."""
         self._refused: dict[str, int] = {}
         self._outcomes: dict[str, Outcome] = {}
+        self._trust = Trust(root_sha256)
+        self._trust_sequence: int | None = None
         for sequence, payload in log.read():
             self._replay(sequence, msgpack.unpackb(payload))
+        for model, entries in self._entries.items():
+            if entries:
+                self._use(self._parameters(model, entries[-1]))
 
     def adopted(self, model: str) -> Parameters | None:
         """The parameters of `model` in use, None before the first release."""
@@ -112,20 +148,62 @@ class Shelf:
         """What became of the newest release this phone tried."""
         return self._outcomes.get(model)
 
-    def offer(self, manifest_blob: bytes, *, cloud_key: bytes, now: float) -> Offer | None:
-        """Check a manifest; None when this phone already has or has refused that version.
+    def trusted(self) -> dict[str, int]:
+        """Role → version of the trusted file held, for the session's proof."""
+        return self._trust.versions()
+
+    @property
+    def allows(self) -> Callable[[str, bytes, int], bool] | None:
+        """(name, SHA-256, size) → whether the trusted targets list that file; None while this
+        phone requires none."""
+        return self._trust.allows if self._trust.required else None
+
+    def trust(self, files: Sequence[bytes], *, now: float, proven: bool) -> list[Outcome]:
+        """Take a plan's newer role files; gives what was left because the cloud withdrew it.
+
+        ``proven``: the server has proven in this session that it is the pinned cloud. To be called
+        before `offer`, and with no files too: what is held may have expired.
+
+        Raises:
+            MetadataRefused: nothing of them is trusted, and no release may be taken now.
+        """
+        if self._trust.take(files, now=now, proven=proven):
+            older = self._trust_sequence
+            entry = ["trusted", self._trust.pin, self._trust.state]
+            self._trust_sequence = self._log.append(msgpack.packb(entry))
+            if older is not None:
+                self._log.erase([older])
+        return [self._leave(model) for model in SPECS if self._withdrawn(model)]
+
+    def offer(
+        self, manifest_blob: bytes, *, cloud_key: bytes, now: float, device_id: str = ""
+    ) -> Offer | None:
+        """Check a manifest; None when this phone already has or has refused that version, or is
+        not yet among those that may take it.
 
         Raises:
             ReleaseRefused, SignatureInvalid: it is not to be trusted.
         """
         manifest = open_manifest(manifest_blob, cloud_key)
-        spec = SPECS.get(manifest.model)
+        model, version = manifest.model, manifest.version
+        spec = SPECS.get(model)
         if spec is None:
             raise ReleaseRefused("shape", "a model this phone does not know; update this phone")
-        if manifest.version in (self.version(manifest.model), self._refused.get(manifest.model)):
+        listed = self._trust.check(target_name(model, version), manifest_blob)
+        if version in (self.version(model), self._refused.get(model)):
             return None
-        check_release(manifest, adopted_version=self.version(manifest.model), now=now, spec=spec)
-        return Offer(manifest, plan_fetch(manifest, self.version(manifest.model)))
+        at = self._trust.time(now)
+        check_release(manifest, adopted_version=self.version(model), now=at, spec=spec)
+        if listed is not None and not in_cohort(device_id, model, version, listed.custom.percent):
+            return None
+        return Offer(manifest, plan_fetch(manifest, self.version(model)))
+
+    def revert(self, model: str) -> Outcome | None:
+        """Go back to the parameters before the present ones and take this version no more; None
+        when there are none. Durable on return."""
+        if len(self._entries[model]) < KEPT_VERSIONS:
+            return None
+        return self._go_back(model, "put back by this phone's owner")
 
     def lend(self, parameters: Parameters) -> None:
         """Use `parameters` until this object goes, without writing them: for a phone in RAM that
@@ -180,11 +258,46 @@ class Shelf:
     def _adopt(self, parameters: Parameters, outcome: Outcome) -> Outcome:
         entry = ["adopted", outcome.model, outcome.version, outcome.score, encode_full(parameters)]
         sequence = self._log.append(msgpack.packb(entry))
-        older = self._sequence.get(outcome.model)
-        self._use(sequence, parameters, outcome)
-        if older is not None:
-            self._log.erase([older])
+        entries = self._entries[outcome.model]
+        entries.append(_Entry(sequence, outcome.version, outcome.score))
+        self._use(parameters)
+        self._outcomes[outcome.model] = outcome
+        if older := [one.sequence for one in entries[:-KEPT_VERSIONS]]:
+            del entries[:-KEPT_VERSIONS]
+            self._log.erase(older)
         return outcome
+
+    def _withdrawn(self, model: str) -> bool:
+        """Whether the version in use is one that the trusted targets take back."""
+        version = self.version(model)
+        return bool(version) and version in self._trust.withdrawn(model)
+
+    def _leave(self, model: str) -> Outcome:
+        return self._go_back(model, "withdrawn by the cloud")
+
+    def _go_back(self, model: str, reason: str) -> Outcome:
+        """Leave the version in use for the one before, or for none.
+
+        The word is durable first; the parameters that were left are erased after it, so that a
+        phone that dies in between opens with the older ones.
+        """
+        left = self._entries[model][-1]
+        self._log.append(msgpack.packb(["left", model, left.version, left.score, reason]))
+        self._note_left(model, left.version, left.score, reason)
+        self._log.erase([left.sequence])
+        entries = self._entries[model]
+        if entries:
+            self._use(self._parameters(model, entries[-1]))
+        else:
+            del self._adopted[model], self._weights[model]
+        return self._outcomes[model]
+
+    def _note_left(self, model: str, version: int, score: float, reason: str) -> None:
+        entries = self._entries[model]
+        if entries and entries[-1].version == version:
+            entries.pop()
+        self._refused[model] = version
+        self._outcomes[model] = Outcome(model, version, False, reason, score, tried=False)
 
     def _refuse(self, outcome: Outcome) -> Outcome:
         entry = ["refused", outcome.model, outcome.version, outcome.score, outcome.reason]
@@ -193,17 +306,24 @@ class Shelf:
         self._outcomes[outcome.model] = outcome
         return outcome
 
-    def _use(self, sequence: int, parameters: Parameters, outcome: Outcome) -> None:
-        self._sequence[outcome.model] = sequence
-        self._adopted[outcome.model] = parameters
-        self._weights[outcome.model] = parameters.weights()
-        self._outcomes[outcome.model] = outcome
+    def _use(self, parameters: Parameters) -> None:
+        self._adopted[parameters.model] = parameters
+        self._weights[parameters.model] = parameters.weights()
+
+    def _parameters(self, model: str, entry: _Entry) -> Parameters:
+        _, payload = next(iter(self._log.read(after=entry.sequence - 1)))
+        return decode_full(msgpack.unpackb(payload)[-1], SPECS[model], entry.version)
 
     def _replay(self, sequence: int, entry: list[object]) -> None:
         match entry:
-            case ["adopted", str(model), int(version), float(score), bytes(blob)]:
-                parameters = decode_full(blob, SPECS[model], version)
-                self._use(sequence, parameters, Outcome(model, version, True, "", score))
+            case ["adopted", str(model), int(version), float(score), bytes()]:
+                self._entries[model].append(_Entry(sequence, version, score))
+                self._outcomes[model] = Outcome(model, version, True, "", score)
             case ["refused", str(model), int(version), float(score), str(reason)]:
                 self._refused[model] = version
                 self._outcomes[model] = Outcome(model, version, False, reason, score)
+            case ["left", str(model), int(version), float(score), str(reason)]:
+                self._note_left(model, version, score, reason)
+            case ["trusted", str(pin), dict(state)]:
+                self._trust.restore(pin, state)
+                self._trust_sequence = sequence

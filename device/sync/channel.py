@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from device.actors import DomainError
 
-__all__ = ["Channel", "ChannelClosed", "CloudUnreachable", "Connect"]
+__all__ = ["BoundChannel", "Channel", "ChannelClosed", "CloudUnreachable", "Connect", "binding_of"]
 
 
 class ChannelClosed(DomainError):
@@ -16,7 +16,14 @@ class ChannelClosed(DomainError):
 
 
 class CloudUnreachable(DomainError):
-    """No channel could be opened; the message says what was tried."""
+    """No channel could be opened; the message says what was tried.
+
+    ``retry_after``: seconds the cloud asked to be left alone, 0 when it said nothing.
+    """
+
+    def __init__(self, message: str, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class Channel(Protocol):
@@ -29,5 +36,20 @@ class Channel(Protocol):
         """Wait for the next frame. Raises ChannelClosed."""
 
 
+@runtime_checkable
+class BoundChannel(Channel, Protocol):
+    """A channel that knows by which certificate it is secured."""
+
+    @property
+    def binding(self) -> bytes:
+        """SHA-256 of the server's TLS certificate as this end saw it; b"" without TLS."""
+        ...
+
+
 Connect = Callable[[], AbstractAsyncContextManager[Channel]]
 """Opens a channel to the cloud; raises CloudUnreachable."""
+
+
+def binding_of(channel: Channel) -> bytes:
+    """What names the channel in both ends' proofs; b"" for one without TLS."""
+    return channel.binding if isinstance(channel, BoundChannel) else b""

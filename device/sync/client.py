@@ -1,23 +1,26 @@
 """One sync: say who we are, take releases, hand in reports, leave.
 
-    connect → [enrol] → prove → plan → note receipts → fetch and adopt releases → make reports
-            → upload, note receipts → bye
+    connect → [enrol] → the cloud proves itself, prove → plan → note receipts
+            → trust → fetch and adopt releases → documents
+            → make reports → upload, note receipts → errands → bye
 
-The protocol's state machine is `protocol.session.ClientSession`; this is its I/O shell and the
-phone's policy. Cancelling it at any await is safe: reports wait in the outbox and releases are
-adopted whole or not at all.
+The protocol's state machine is `protocol.session.ClientSession`, its I/O shell `conversation.py`;
+this is the phone's policy. Cancelling it at any await is safe: reports wait in the outbox, the
+cloud keeps what it has of one half sent, and releases are adopted whole or not at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from device.actors import Clock, DomainError
+from device.actors import Clock
 from device.observer import Adopted, Kept, Observer, SessionEnded, SessionOpened, UploadAcked
 from device.sync.adoption import Examine, Offer, Outcome, Probe, Shelf
 from device.sync.bookkeeping import Bookkeeper
-from device.sync.channel import Channel, Connect
+from device.sync.channel import Channel, Connect, binding_of
+from device.sync.conversation import Conversation, SyncFailed
+from device.sync.documents import DocumentOutcome, Documents, take_documents
 from device.sync.identity import Identity
 from device.sync.outbox import Outbox
 from privacy import BitSource
@@ -25,29 +28,22 @@ from protocol.errors import ProtocolError
 from protocol.rounds import Round, open_descriptor
 from protocol.session import (
     ClientSession,
-    Closed,
-    Enrolled,
     EnrolRequest,
-    Event,
-    FetchRefused,
     PlanReceived,
-    ReleaseReceived,
-    SessionFailed,
     UploadCommitted,
     UploadRefused,
 )
 
-__all__ = ["SyncClient", "SyncFailed", "SyncReport"]
+__all__ = ["Errand", "MakeReports", "SyncClient", "SyncFailed", "SyncReport"]
 
 SETTLED_ELSEWHERE = frozenset({"duplicate_report", "stale_round"})
 """Refusals after which sending the same report again can never succeed."""
 NONCE_BYTES = 32
 OPEN = "open"
 """Said in place of a token to a cloud that takes every phone."""
-
-
-class SyncFailed(DomainError):
-    """The cloud refused the session, or broke the protocol; nothing was lost."""
+REPORTS_SINCE = 2
+"""The protocol version of today's reports: an older cloud cannot sum them."""
+TOO_OLD = "the cloud speaks an older protocol: reports wait here until it is updated"
 
 
 @dataclass(slots=True)
@@ -57,6 +53,7 @@ class SyncReport:
     uploads_acked: int = 0
     uploads_refused: int = 0
     outcomes: list[Outcome] = field(default_factory=list)
+    documents: list[DocumentOutcome] = field(default_factory=list)
     rounds_joined: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """One line each; a problem with one release or round does not stop the others."""
@@ -71,6 +68,8 @@ class SyncReport:
 
 MakeReports = Callable[[list[Round], SyncReport], Awaitable[None]]
 """Turns the open rounds into reports in the outbox, through the privacy gate."""
+Errand = Callable[[Conversation, PlanReceived, SyncReport], Awaitable[None]]
+"""Something else to do while the session is open, such as to carry the account's mail."""
 
 
 class SyncClient:
@@ -85,6 +84,7 @@ class SyncClient:
         connect: Connect,
         outbox: Outbox,
         shelf: Shelf,
+        documents: Documents | None = None,
         probe: Probe,
         examine: Examine | None = None,
         make_reports: MakeReports,
@@ -93,13 +93,17 @@ class SyncClient:
         clock: Clock,
         bits: BitSource,
         observer: Observer,
+        errands: Sequence[Errand] = (),
+        mail: Callable[[], int] | None = None,
     ) -> None:
+        """`mail`: number of the newest account letter collected, where there is an account."""
         self._identity = identity
         self._cloud_key = cloud_key
         self._token = token
         self._connect = connect
         self._outbox = outbox
         self._shelf = shelf
+        self._documents = documents
         self._probe = probe
         self._examine = examine
         self._make_reports = make_reports
@@ -108,6 +112,8 @@ class SyncClient:
         self._clock = clock
         self._bits = bits
         self._observer = observer
+        self._errands = errands
+        self._mail = mail
 
     async def sync(self) -> SyncReport:
         """Run one session to its end.
@@ -119,13 +125,12 @@ class SyncClient:
         async with self._connect() as channel:
             self._observer.on(SessionOpened(self._clock.now()))
             try:
-                talk = _Conversation(self._session(), channel)
-                await self._converse(talk, report)
+                await self._converse(Conversation(self._session(channel), channel), report)
             finally:
                 self._observer.on(SessionEnded(self._clock.now()))
         return report
 
-    def _session(self) -> ClientSession:
+    def _session(self, channel: Channel) -> ClientSession:
         identity = self._identity
         enrol = None
         if not identity.device_id:
@@ -134,57 +139,110 @@ class SyncClient:
             device_id=identity.device_id,
             sign=identity.key.sign,
             client_nonce=self._bits(NONCE_BYTES),
-            have=self._shelf.have(),
+            have=self._have(),
+            metadata=self._shelf.trusted(),
             enrol=enrol,
+            cloud_key=self._cloud_key,
+            binding=binding_of(channel),
+            least_version=identity.least_version,
         )
 
-    async def _converse(self, talk: _Conversation, report: SyncReport) -> None:
-        talk.session.start()
-        plan = await self._plan(talk)
+    def _have(self) -> dict[str, int]:
+        have = self._shelf.have()
+        if self._documents is not None:
+            have |= self._documents.have()
+        if self._mail is not None:
+            have["mail"] = self._mail()
+        return have
+
+    async def _converse(self, talk: Conversation, report: SyncReport) -> None:
+        plan = await self._begin(talk)
         report.retry_after = plan.retry_after
         # First of all: what the cloud holds may show that the ledger was set back.
         for receipt in plan.receipts:
             report.tell(self._books.note_receipt(receipt))
-        await self._take_releases(talk, plan, report)
-        rounds = self._open_rounds(plan, report)
-        await self._make_reports(rounds, report)
-        await self._hand_in(talk, report)
-        talk.session.finish("done")
-        await talk.flush()
+        if self._trust(plan, report):
+            await self._take_releases(talk, plan, report)
+            await self._take_documents(talk, plan, report)
+        if plan.version >= REPORTS_SINCE:
+            await self._make_reports(self._open_rounds(plan, report), report)
+            await self._hand_in(talk, report)
+            for errand in self._errands:
+                await errand(talk, plan, report)
+        else:
+            report.tell(TOO_OLD)
+        await talk.end()
 
-    async def _plan(self, talk: _Conversation) -> PlanReceived:
-        event = await talk.expect(Enrolled, PlanReceived)
-        if isinstance(event, Enrolled):
-            self._identity.enrolled(event.device_id)
-            self._books.enrolled(event.device_id)
-            event = await talk.expect(PlanReceived)
-        assert isinstance(event, PlanReceived)
-        return event
+    async def _begin(self, talk: Conversation) -> PlanReceived:
+        device_id, plan = await talk.begin()
+        if device_id:
+            self._identity.enrolled(device_id)
+            self._books.enrolled(device_id)
+        if self._proven(plan):
+            self._identity.spoke(plan.version)
+        return plan
+
+    def _proven(self, plan: PlanReceived) -> bool:
+        """Whether the server has proven to be the pinned cloud."""
+        return plan.version >= 2 and bool(self._cloud_key)
+
+    def _trust(self, plan: PlanReceived, report: SyncReport) -> bool:
+        """Take the newer role files; False when nothing may be taken from this cloud now."""
+        try:
+            left = self._shelf.trust(
+                plan.metadata, now=self._clock.now(), proven=self._proven(plan)
+            )
+        except ProtocolError as error:
+            report.tell(f"no release is taken: {error}")
+            return False
+        for outcome in left:
+            report.outcomes.append(outcome)
+            self._announce(outcome)
+        return True
 
     async def _take_releases(
-        self, talk: _Conversation, plan: PlanReceived, report: SyncReport
+        self, talk: Conversation, plan: PlanReceived, report: SyncReport
     ) -> None:
         for blob in plan.releases:
             try:
-                offer = self._shelf.offer(blob, cloud_key=self._cloud_key, now=self._clock.now())
+                offer = self._shelf.offer(
+                    blob,
+                    cloud_key=self._cloud_key,
+                    now=self._clock.now(),
+                    device_id=self._identity.device_id,
+                )
             except ProtocolError as error:
                 report.problems.append(f"a release was refused: {error}")
                 continue
             if offer is not None:
                 await self._take(talk, offer, report)
 
-    async def _take(self, talk: _Conversation, offer: Offer, report: SyncReport) -> None:
+    async def _take(self, talk: Conversation, offer: Offer, report: SyncReport) -> None:
         manifest = offer.manifest
-        talk.session.fetch(manifest.model, manifest.version, offer.base, offer.size)
-        event = await talk.expect(ReleaseReceived, FetchRefused)
-        if not isinstance(event, ReleaseReceived):
+        blob = await talk.fetch(manifest.model, manifest.version, offer.base, offer.size)
+        if blob is None:
             report.problems.append(f"{manifest.model} {manifest.version} is not to be had now")
             return
-        outcome = await self._shelf.consider(
-            offer, event.blob, probe=self._probe, examine=self._examine
-        )
+        outcome = await self._shelf.consider(offer, blob, probe=self._probe, examine=self._examine)
         report.outcomes.append(outcome)
         self._announce(outcome)
+
+    async def _take_documents(
+        self, talk: Conversation, plan: PlanReceived, report: SyncReport
+    ) -> None:
+        """What is published to everyone: after the releases, before anything is charged."""
+        if self._documents is None:
+            return
+        report.documents = await take_documents(
+            plan.documents,
+            talk.fetch,
+            self._documents,
+            cloud_key=self._cloud_key,
+            allows=self._shelf.allows,
+        )
+        for document in report.documents:
+            if not document.taken:
+                report.tell(f"{document.name or 'a document'} was not taken: {document.reason}")
 
     def _announce(self, outcome: Outcome) -> None:
         now = self._clock.now()
@@ -203,17 +261,16 @@ class SyncClient:
                 report.problems.append(f"a round was refused: {error}")
         return rounds
 
-    async def _hand_in(self, talk: _Conversation, report: SyncReport) -> None:
+    async def _hand_in(self, talk: Conversation, report: SyncReport) -> None:
         for waiting in self._outbox.waiting():
             # Asked for each: the receipt of one report may put the ledger into quarantine.
             if unpaid := self._books.may_send(waiting):
                 report.tell(unpaid)
                 continue
-            talk.session.upload(waiting.report_id, waiting.body)
-            event = await talk.expect(UploadCommitted, UploadRefused)
+            event = await talk.deliver(waiting.report_id, waiting.body)
             if isinstance(event, UploadCommitted):
                 self._committed(event, report)
-            elif isinstance(event, UploadRefused):
+            else:
                 self._refused(event, report)
 
     def _committed(self, event: UploadCommitted, report: SyncReport) -> None:
@@ -227,33 +284,7 @@ class SyncClient:
 
     def _refused(self, event: UploadRefused, report: SyncReport) -> None:
         report.uploads_refused += 1
+        report.retry_after = max(report.retry_after, event.retry_after)
         if event.code in SETTLED_ELSEWHERE:
             self._outbox.settle(event.upload_id)
         report.problems.append(f"a report was refused: {event.code}")
-
-
-class _Conversation:
-    """Pumps frames between a sans-IO session and a channel, one event at a time."""
-
-    def __init__(self, session: ClientSession, channel: Channel) -> None:
-        self.session = session
-        self._channel = channel
-        self._events: list[Event] = []
-
-    async def flush(self) -> None:
-        for frame in self.session.frames_to_send():
-            await self._channel.send(frame)
-
-    async def expect(self, *kinds: type[Event]) -> Event:
-        """The next event, which must be of one of `kinds`."""
-        while not self._events:
-            await self.flush()
-            self._events.extend(self.session.receive(await self._channel.receive()))
-        event = self._events.pop(0)
-        if isinstance(event, kinds):
-            return event
-        if isinstance(event, SessionFailed):
-            raise SyncFailed(f"the cloud refused the session ({event.code}): {event.detail}")
-        if isinstance(event, Closed):
-            raise SyncFailed(f"the cloud ended the session early: {event.reason}")
-        raise SyncFailed(f"the cloud sent {type(event).__name__} out of turn")

@@ -18,17 +18,28 @@ class Identity:
         self._log = log
         self.device_id = ""
         """The cloud's name for this phone; empty until it is enrolled."""
+        self.least_version = 1
+        """The protocol version the pinned cloud has once proven itself in: no less is spoken
+        again, so that nobody in between can talk this phone out of the proof."""
         seed = b""
         for _, payload in log.read():
             what, value = msgpack.unpackb(payload)
             if what == "seed":
                 seed = value
+            elif what == "version":
+                self.least_version = value
             else:
                 self.device_id = value
         if not seed:
             seed = bits(32)
             log.append(msgpack.packb(["seed", seed]))
         self.key = DeviceKey(seed)
+
+    def spoke(self, version: int) -> None:
+        """The cloud has proven itself in a session of `version`. Durable on return."""
+        if version > self.least_version:
+            self._log.append(msgpack.packb(["version", version]))
+            self.least_version = version
 
     def enrolled(self, device_id: str) -> None:
         """Remember the pseudonym the cloud gave. Durable on return."""

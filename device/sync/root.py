@@ -28,6 +28,8 @@ class CloudRoot(BaseModel):
 
     public_key: str = Field(pattern=r"^[0-9a-f]{64}$")
     """Ed25519, hex: signs rounds and releases."""
+    root_sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
+    """Hex hash of the root file that names the keys of the release metadata."""
     open_enrolment: bool = False
     """Whether a phone may enrol without a token."""
     budget: str = ""

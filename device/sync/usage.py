@@ -54,8 +54,13 @@ class Usage:
             self._events.append((sequence, what, category))
 
     def answered(self, answer: Answer) -> None:
-        """Count one recall: who decided, which layer came first, in which language."""
-        top = answer.hits[0].layer.value if answer.hits else NONE
+        """Count one recall: who decided, which layer came first, in which language.
+
+        Public records are passed over: the count says which layer of the memory answers, and what
+        everybody is told is in none of them.
+        """
+        own = [hit.layer.value for hit in answer.hits if hit.public is None]
+        top = own[0] if own else NONE
         self._note(
             ("decided_by", answer.decided_by),
             ("top_layer", top),

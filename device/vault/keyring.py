@@ -73,6 +73,10 @@ class Segment:
         """Nothing is added to it any more."""
         return self.length >= 0
 
+    def grown(self, end: int, count: int, length: int) -> Segment:
+        """The same segment after an append; every record of a phone makes one."""
+        return Segment(self.id, self.key, self.created, self.first, end, count, length)
+
 
 @dataclass(frozen=True, slots=True)
 class LogKeys:

@@ -256,12 +256,8 @@ class SealedLog:
             self._retire()
             raise
         self._end = records[-1][0] + 1
-        self._writing = replace(
-            active,
-            end=self._end,
-            count=active.count + len(records),
-            length=active.length + len(frames),
-        )
+        count, length = active.count + len(records), active.length + len(frames)
+        self._writing = active.grown(self._end, count, length)
 
     def _append_in_bulk(self, records: list[Record]) -> None:
         """Write whole closed segments first, then name them all in one keyring write."""

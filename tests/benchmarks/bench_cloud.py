@@ -7,11 +7,13 @@ import os
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import aiohttp
+import psycopg
 from aiohttp import WSMsgType, web
 
 from cloud.actors.intake import Intake, UploadRow
@@ -27,6 +29,7 @@ from protocol.identity import DeviceKey
 from protocol.session import ClientSession, PlanReceived, UploadCommitted
 from protocol.update import Report, decode_report, encode_report
 from tests.benchmarks.row import Row
+from tests.cloud.postgres import PostgresServer, programs
 from tests.cloud.world import START, raw_report, sqlite
 
 SESSIONS = 300
@@ -47,7 +50,7 @@ def rows() -> Iterator[Row]:
         target=echo / 6,
         better="high",
     )
-    yield _intake()
+    yield from _intakes()
 
 
 async def _gateway() -> tuple[float, float]:
@@ -158,7 +161,8 @@ def _report(number: int) -> bytes:
     return encode_report(Report(plain.task, plain.round, report_id, plain.share, plain.sealed_seed))
 
 
-def _intake() -> Row:
+def _intakes() -> Iterator[Row]:
+    """The inbox on both databases, each beside bare inserts of the same rows into the same."""
     reports = [
         UploadRow(number.to_bytes(16, "big"), f"{number:032x}", _report(number), START)
         for number in range(ROWS)
@@ -166,7 +170,7 @@ def _intake() -> Row:
     batches = [reports[start : start + BATCH_ITEMS] for start in range(0, ROWS, BATCH_ITEMS)]
     ours = min(_commit_all(batches) for _ in range(PASSES))
     bare = min(_insert_all(batches) for _ in range(PASSES))
-    return Row(
+    yield Row(
         "intake: durable reports, checked and deduplicated",
         ROWS / ours,
         "1/s",
@@ -175,23 +179,73 @@ def _intake() -> Row:
         target=13_000,
         better="high",
     )
+    if programs() is not None:
+        yield from _postgresql(batches)
 
 
-def _commit_all(batches: list[list[UploadRow]]) -> float:
+def _postgresql(batches: list[list[UploadRow]]) -> Iterator[Row]:
+    server = PostgresServer(durable=True)
+    try:
+        bare = min(_insert_all_there(server, batches) for _ in range(PASSES))
+        for intakes in (1, 2):
+            ours = min(_commit_all(batches, server, intakes) for _ in range(PASSES))
+            yield Row(
+                f"intake on PostgreSQL, {intakes} side by side",
+                ROWS / ours,
+                "1/s",
+                peer="bare psycopg executemany, fsync, same batches, 1 connection",
+                peer_value=ROWS / bare,
+                target=13_000,
+                better="high",
+            )
+    finally:
+        server.stop()
+
+
+def _commit_all(
+    batches: list[list[UploadRow]], server: PostgresServer | None = None, intakes: int = 1
+) -> float:
     with TemporaryDirectory() as name:
         folder = Path(name)
+        url = sqlite(folder) if server is None else server.migrated()
         ensure_key(folder / "signing.key", os.urandom)
         helper = HelperIdentity(bytes(32), bytes(32), "demo")
-        rounds = Rounds(sqlite(folder), str(folder / "signing.key"), helper, "demo")
+        rounds = Rounds(url, str(folder / "signing.key"), helper, "demo")
         rounds.open_due(START)
-        intake = Intake(sqlite(folder), str(folder / "signing.key"))
+        owners = [Intake(url, str(folder / "signing.key")) for _ in range(intakes)]
+
+        def commit(place: int) -> None:
+            for batch in batches[place::intakes]:
+                assert all(outcome.committed for outcome in owners[place].commit(batch))
+
         begun = time.perf_counter()
-        for batch in batches:
-            assert all(outcome.committed for outcome in intake.commit(batch))
+        with ThreadPoolExecutor(intakes) as pool:
+            list(pool.map(commit, range(intakes)))
         seconds = time.perf_counter() - begun
-        intake.close()
+        for owner in owners:
+            owner.close()
         rounds.close()
     return seconds
+
+
+def _insert_all_there(server: PostgresServer, batches: list[list[UploadRow]]) -> float:
+    with psycopg.connect(server.database()) as connection:
+        connection.execute(
+            "CREATE TABLE t"
+            " (id BYTEA PRIMARY KEY, device TEXT, sha BYTEA, body BYTEA, UNIQUE(device))"
+        )
+        connection.commit()
+        begun = time.perf_counter()
+        for batch in batches:
+            connection.cursor().executemany(
+                "INSERT INTO t VALUES (%s, %s, %s, %s)",
+                [
+                    (row.upload_id, row.device_id, sha256(row.body).digest(), row.body)
+                    for row in batch
+                ],
+            )
+            connection.commit()
+        return time.perf_counter() - begun
 
 
 def _insert_all(batches: list[list[UploadRow]]) -> float:

@@ -85,9 +85,9 @@ def lay(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fuse], None]:
 
     def laid(fuse: Fuse) -> None:
         @contextmanager
-        def write(self: Database) -> Iterator[Connection]:
+        def write(self: Database, *, shared: bool = False) -> Iterator[Connection]:
             fuse.point()
-            with real(self) as connection:
+            with real(self, shared=shared) as connection:
                 yield connection
                 fuse.point()  # all of it is undone
             fuse.point()  # durable, and nobody has been told
@@ -189,7 +189,7 @@ class Reports:
         self.rows.append(self.rows[0])  # a phone that never heard its acknowledgement
 
     def _noisy(self, descriptor: RoundDescriptor) -> NDArray[np.int64]:
-        return self._rng.integers(-200, 400, descriptor.dimension)
+        return self._rng.integers(-200, 250, descriptor.dimension)
 
     def _add(self, body: bytes) -> None:
         number = len(self.rows)

@@ -11,21 +11,21 @@ from cloud.actors.helper import HelperActor, SqlHelperStore
 from cloud.storage import Database
 from cloud.storage.tables import HELPER
 from privacy.errors import BatchRefused
-from tests.cloud.world import sqlite
+from tests.cloud.world import database_in
 
 IDS = [bytes([number]) * 16 for number in range(200)]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqlHelperStore]:
-    database = Database(sqlite(tmp_path), HELPER)
+def store(each_empty_database: str, tmp_path: Path) -> Iterator[SqlHelperStore]:
+    database = Database(database_in(tmp_path), HELPER)
     yield SqlHelperStore(database)
     database.close()
 
 
 def test_what_is_recorded_is_seen_after_a_restart(store: SqlHelperStore, tmp_path: Path) -> None:
     store.record(b"batch", IDS[:3], b"reply")
-    again = SqlHelperStore(Database(sqlite(tmp_path), HELPER))
+    again = SqlHelperStore(Database(database_in(tmp_path), HELPER))
     assert again.reply_for(b"batch") == b"reply"
     assert again.reply_for(b"other") is None
     assert sorted(again.seen(IDS)) == IDS[:3]

@@ -27,24 +27,24 @@ from privacy.secagg.mask import report_digest
 from protocol.messages import MAX_RECEIPT
 from protocol.rounds import LocalRound, open_descriptor
 from protocol.update import Report, decode_report, encode_report
-from tests.cloud.world import DAY, START, USAGE_SHARE, raw_report, sqlite
+from tests.cloud.world import DAY, START, USAGE_SHARE, database_in, raw_report
 
 HELPER = HelperIdentity(bytes(32), bytes(32), "demo")
 
 
 def _round(folder: Path, helper: HelperIdentity | None = HELPER) -> Rounds:
     ensure_key(folder / "signing.key", SeededBits(1, "key"))
-    rounds = Rounds(sqlite(folder), str(folder / "signing.key"), helper, "demo")
+    rounds = Rounds(database_in(folder), str(folder / "signing.key"), helper, "demo")
     rounds.open_due(START)
     return rounds
 
 
 def _intake(folder: Path) -> Intake:
-    return Intake(sqlite(folder), str(folder / "signing.key"))
+    return Intake(database_in(folder), str(folder / "signing.key"))
 
 
 @pytest.fixture
-def rounds(tmp_path: Path) -> Iterator[Rounds]:
+def rounds(each_database: str, tmp_path: Path) -> Iterator[Rounds]:
     made = _round(tmp_path)
     yield made
     made.close()
@@ -101,7 +101,7 @@ def test_the_newest_receipt_of_every_task(intake: Intake, rounds: Rounds, tmp_pa
     assert [open_receipt(each, public).round for each in one] == [2]
     assert [open_receipt(each, public).round for each in two] == [1]
     assert nobody == []
-    with Database(sqlite(tmp_path)).write() as connection:  # as a router report would
+    with Database(database_in(tmp_path)).write() as connection:  # as a router report would
         copied = select(uploads).where(uploads.c.device_id == "phone-2")
         values = connection.execute(copied).one()._asdict()
         values |= {"upload_id": b"r" * 16, "task": "router", "receipt": b"router's"}
@@ -177,6 +177,42 @@ def test_two_incarnations_of_the_actor_may_overlap(tmp_path: Path, rounds: Round
         intake.close()
 
 
+def test_two_intakes_at_once_count_each_phone_once(tmp_path: Path, rounds: Rounds) -> None:
+    """Overlapping batches in opposite orders, from machines that share nothing but the database."""
+    intakes = [_intake(tmp_path) for _ in range(4)]
+    phones = range(40)
+    for start in phones[::8]:
+        batch = [row(number) for number in range(start, start + 8)]
+        turned = [replace(each, upload_id=each.upload_id[::-1]) for each in reversed(batch)]
+        rivals = [
+            replace(each, upload_id=b"rival" + each.upload_id[5:]) for each in reversed(batch)
+        ]
+        with ThreadPoolExecutor(len(intakes)) as pool:
+            given = list(
+                pool.map(
+                    lambda each: each[0].commit(each[1]),
+                    zip(intakes, (batch, turned, rivals, rivals), strict=True),
+                )
+            )
+        committed: dict[str, set[bytes]] = {}
+        for rows, outcomes in zip((batch, turned, rivals, rivals), given, strict=True):
+            for each, outcome in zip(rows, outcomes, strict=True):
+                assert outcome.code in (COMMITTED, "duplicate_report")
+                if outcome.committed:
+                    committed.setdefault(each.device_id, set()).add(outcome.receipt)
+        assert {len(receipts) for receipts in committed.values()} == {1}
+        assert len(committed) == len(batch)
+    assert _stored(tmp_path) == len(phones)
+    for intake in intakes:
+        intake.close()
+
+
+def test_a_round_number_no_column_can_hold_is_stale(intake: Intake) -> None:
+    for number in (1 << 31, (1 << 53) - 1):
+        strange = row(2, body=raw_report(number=number, mark=2))
+        assert codes(intake, strange, row(1)) == ["stale_round", COMMITTED]
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     calls=st.lists(
@@ -226,7 +262,7 @@ def test_a_local_report_is_a_set_the_randomiser_can_give(tmp_path: Path) -> None
 
 
 def _stored(folder: Path) -> int:
-    database = Database(sqlite(folder))
+    database = Database(database_in(folder))
     with database.read() as connection:
         count = connection.execute(select(func.count()).select_from(uploads)).scalar_one()
     database.close()

@@ -7,16 +7,19 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from cloud.actors.registry import EnrolmentRefused, Registry, device_id_of
-from tests.cloud.world import DAY, START, sqlite
+from cloud.storage import Database
+from cloud.storage.tables import tokens
+from tests.cloud.world import DAY, START, database_in, sqlite
 
 KEYS = [bytes([number]) * 32 for number in range(3)]
 
 
 @pytest.fixture
-def registry(tmp_path: Path) -> Iterator[Registry]:
-    made = Registry(sqlite(tmp_path))
+def registry(each_database: str, tmp_path: Path) -> Iterator[Registry]:
+    made = Registry(database_in(tmp_path))
     yield made
     made.close()
 
@@ -58,6 +61,17 @@ def test_the_database_holds_no_token(registry: Registry, tmp_path: Path) -> None
     registry.enrol("a-secret-in-clear", KEYS[0], START)
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"a-secret-in-clear" not in stored
+    database = Database(database_in(tmp_path))
+    with database.read() as connection:
+        row = connection.execute(select(tokens)).one()
+    assert row.device_id is not None
+    assert "a-secret-in-clear" not in repr(row)
+    database.close()
+
+
+def test_an_id_that_is_none_is_no_device(registry: Registry) -> None:
+    for strange in ("", "\0", "0" * 31 + "\0", "é" * 32, "0" * 400):
+        assert registry.lookup(strange) is None
 
 
 def test_a_revoked_key_cannot_come_back(registry: Registry) -> None:

@@ -29,7 +29,7 @@ from privacy.secagg.sharing import sharing_for
 from privacy.streams import USAGE_CLIP, USAGE_DIMENSION
 from protocol.rounds import RoundDescriptor, open_descriptor
 from protocol.update import Report, decode_report, encode_report
-from tests.cloud.world import DAY, START, Phone, crafted, sqlite, usage_answers
+from tests.cloud.world import DAY, START, Phone, crafted, database_in, usage_answers
 
 N_MIN = DEMO.terms("usage").n_min
 CLOSE = START + DAY
@@ -98,10 +98,10 @@ class Leader:
 
 
 @pytest.fixture
-def leader(tmp_path: Path) -> Iterator[Leader]:
+def leader(each_database: str, tmp_path: Path) -> Iterator[Leader]:
     ensure_key(tmp_path / "signing.key", SeededBits(1, "key"))
     helper = HelperActor(str(tmp_path / "helper"), seed=3, budget="demo")
-    url, key = sqlite(tmp_path), str(tmp_path / "signing.key")
+    url, key = database_in(tmp_path), str(tmp_path / "signing.key")
     rounds = Rounds(url, key, helper.identity(), "demo")
     made = Leader(rounds, Intake(url, key), helper, Database(url), tmp_path)
     rounds.open_due(START)

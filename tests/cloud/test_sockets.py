@@ -30,7 +30,7 @@ from tests.cloud.world import START, Phone, descriptors, usage_answers
 
 @pytest.fixture
 async def url(cloud: Cloud) -> AsyncIterator[str]:
-    root = Root(cloud.public_key, "demo", open_enrolment=True)
+    root = Root(cloud.public_key, "demo", open_enrolment=True, root_sha256=cloud.root_sha256)
     app = make_app(cloud.endpoint(), root, lambda: START, cloud.transparency)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
@@ -116,9 +116,10 @@ async def test_the_open_pages(url: str, cloud: Cloud) -> None:
         async with http.get("/v1/root") as answer:
             assert await answer.json() == {
                 "public_key": cloud.public_key.hex(),
-                "versions": [1],
+                "versions": [1, 2],
                 "budget": "demo",
                 "open_enrolment": True,
+                "root_sha256": cloud.root_sha256,
             }
         async with http.get("/metrics") as answer:
             assert "reverie_sessions_total" in await answer.text()

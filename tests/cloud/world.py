@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cloud.actors.openings import shared_round
 from cloud.actors.trainers import Trainer
+from cloud.config import CloudConfig
 from cloud.gateway.core import Connection, GatewayCore
 from cloud.randomness import SeededBits
 from cloud.training.config import TRAINING, TrainingConfig
@@ -216,6 +217,11 @@ def crafted(
 def sqlite(folder: Path, name: str = "cloud.db") -> str:
     """A database URL in `folder`."""
     return f"sqlite:///{folder / name}"
+
+
+def database_in(folder: Path) -> str:
+    """The URL of the database of the cloud in `folder`: the one it names, else SQLite."""
+    return CloudConfig(state=folder).database_url
 
 
 def raw_report(task: Any = "usage", number: int = 1, mark: int = 0, size: int = 0) -> bytes:

@@ -35,6 +35,8 @@ TAKEN = {
 ROOTS = {
     # Where a real phone, a real cloud and the auditor's view are put together.
     "cloud/cli.py",
+    "cloud/documents/commands.py",
+    "cloud/releases/commands.py",
     "cloud/serve.py",
     "cloud/training/seeds.py",
     "device/actors/clock.py",

@@ -1,11 +1,13 @@
-"""Law 7: only signed, only newer, never worse on the phone's own probes."""
+"""Law 7: only signed and listed, only newer, never worse on the phone's own probes."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
+from cloud.identity import signing_key
 from device.observer import Adopted, Kept
 from device.recall import Score
 from device.sync.adoption import Models
@@ -24,11 +26,34 @@ async def test_a_manifest_by_another_key_changes_nothing(open_world: OpenWorld) 
             (model, version, seal_manifest(open_manifest(blob, w.cloud.public_key), stranger))
             for model, version, blob in core.snapshot.releases
         )
-        core.snapshot = type(core.snapshot)(core.snapshot.rounds, resigned)
+        core.snapshot = replace(
+            core.snapshot, showing=replace(core.snapshot.showing, newest=resigned)
+        )
         phone = await w.phone()
         report = await phone.sync_now()
         assert phone.shelf.have() == {"router": 0, "dedup": 0}
         assert len([line for line in report.problems if "release" in line]) == 2
+
+
+async def test_a_manifest_the_targets_do_not_list_changes_nothing(open_world: OpenWorld) -> None:
+    """Whoever steals the key that signs rounds and manifests still cannot make phones install."""
+    async with open_world() as w:
+        core = w.cloud.endpoint()
+        phone = await w.phone()
+        await phone.sync_now()
+        before = phone.shelf.have()
+        assert phone.shelf.trusted()["root"] == 1
+        stolen = signing_key(w.cloud.config.signing_key)
+        forged = []
+        for model, version, blob in core.snapshot.releases:
+            newer = open_manifest(blob, stolen.public).model_copy(update={"version": version + 1})
+            forged.append((model, version + 1, seal_manifest(newer, stolen)))
+        core.snapshot = replace(
+            core.snapshot, showing=replace(core.snapshot.showing, newest=tuple(forged))
+        )
+        report = await phone.sync_now()
+        assert phone.shelf.have() == before
+        assert len([line for line in report.problems if "unlisted" in line]) == 2
 
 
 async def test_an_older_version_is_refused_and_the_newer_stays(open_world: OpenWorld) -> None:
@@ -36,14 +61,12 @@ async def test_an_older_version_is_refused_and_the_newer_stays(open_world: OpenW
         phone = await w.phone()
         await phone.sync_now()
         _, _, blob = next(r for r in w.cloud.endpoint().snapshot.releases if r[0] == "router")
-        manifest = open_manifest(blob, w.cloud.public_key)
-        later = manifest.model_copy(update={"version": manifest.version + 1})
-        key = SigningKey.generate(os.urandom)
-        phone.shelf._adopted["router"] = _as_version(phone, later.version)
+        later = open_manifest(blob, w.cloud.public_key).version + 1
+        phone.shelf._adopted["router"] = _as_version(phone, later)
         with pytest.raises(ReleaseRefused) as refused:
-            phone.shelf.offer(seal_manifest(manifest, key), cloud_key=key.public, now=w.clock.now())
+            phone.shelf.offer(blob, cloud_key=w.cloud.public_key, now=w.clock.now())
         assert refused.value.reason == "rollback"
-        assert phone.shelf.version("router") == later.version
+        assert phone.shelf.version("router") == later
 
 
 async def test_worse_on_own_probes_keeps_the_old_and_says_so(

@@ -173,3 +173,12 @@ async def test_old_verdicts_make_room(tiny: Suite, monkeypatch: pytest.MonkeyPat
     for seed in (1, 2, 3, 3, 1):
         await examiner.passed(Models(router=router(seed)))
     assert counted.reads == 4
+
+
+async def test_a_fleet_may_remember_more(tiny: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examiner_module, "VERDICTS", 1)
+    counted = Counted(tiny)
+    examiner = Examiner(counted, remembered=3)
+    for seed in (1, 2, 3, 3, 1):
+        await examiner.passed(Models(router=router(seed)))
+    assert counted.reads == 3

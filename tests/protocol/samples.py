@@ -12,13 +12,17 @@ from protocol.identity import BitSource, SigningKey
 from protocol.messages import (
     MAX_CHUNK,
     MAX_INTEGER,
+    MAX_MAIL,
     MAX_UPLOAD,
     Bye,
     Challenge,
+    Collect,
     Enrol,
     Enrolled,
     Fetch,
     Hello,
+    Mail,
+    Metadata,
     Plan,
     Prove,
     Refusal,
@@ -83,7 +87,11 @@ _name = st.text(min_size=1, max_size=32)
 _seconds = st.floats(0, 1e12)
 _id = _exactly(16)
 _receipt = st.binary(max_size=60)
-_codes = st.sampled_from(["revoked", "bad_proof", "busy", "stale_round", "unknown_release"])
+_codes = st.sampled_from(
+    ["revoked", "bad_proof", "busy", "stale_round", "unknown_release", "limit"]
+)
+_files = st.lists(st.binary(max_size=100), max_size=4).map(tuple)
+_versions = st.dictionaries(_name, _count, max_size=4)
 
 MESSAGES: st.SearchStrategy[Any] = st.one_of(
     st.builds(
@@ -93,11 +101,11 @@ MESSAGES: st.SearchStrategy[Any] = st.one_of(
         client_nonce=_exactly(32),
     ),
     st.builds(Enrol, token=_name, public_key=_exactly(32)),
-    st.builds(Prove, signature=_exactly(64), have=st.dictionaries(_name, _count, max_size=4)),
+    st.builds(Prove, signature=_exactly(64), have=_versions, metadata=_versions),
     st.builds(
         UploadBegin,
         upload_id=_id,
-        kind=st.just("report"),
+        kind=st.sampled_from(["report", "mail"]),
         size=st.integers(1, MAX_UPLOAD),
         sha256=_exactly(32),
     ),
@@ -108,15 +116,36 @@ MESSAGES: st.SearchStrategy[Any] = st.one_of(
         data=st.binary(min_size=1, max_size=200),
     ),
     st.builds(Fetch, model=_name, version=st.integers(1, MAX_INTEGER), base=_count),
-    st.builds(Bye, reason=st.text(max_size=50)),
-    st.builds(Challenge, version=_count, server_nonce=_exactly(32), server_time=_seconds),
+    st.builds(Collect, after=_count),
+    st.builds(Bye, reason=st.text(max_size=50), retry_after=_seconds),
+    st.builds(
+        Challenge,
+        version=_count,
+        server_nonce=_exactly(32),
+        server_time=_seconds,
+        identity=st.one_of(st.just(b""), _exactly(64)),
+    ),
     st.builds(Enrolled, device_id=_name),
     st.builds(
         Plan,
-        rounds=st.lists(st.binary(max_size=100), max_size=4).map(tuple),
-        releases=st.lists(st.binary(max_size=100), max_size=4).map(tuple),
+        rounds=_files,
+        releases=_files,
         retry_after=_seconds,
         receipts=st.lists(_receipt, max_size=8).map(tuple),
+        metadata=_files,
+        documents=_files,
+        mail=_count,
+        more=st.booleans(),
+    ),
+    st.builds(Metadata, metadata=_files, documents=_files, more=st.booleans()),
+    st.builds(
+        Mail,
+        sequence=_count,
+        offset=st.integers(0, MAX_MAIL - 1),
+        total=st.integers(0, MAX_MAIL),
+        data=st.binary(max_size=200),
+        last=st.booleans(),
+        left=_count,
     ),
     st.builds(
         UploadAccept, upload_id=_id, offset=_count, committed=st.booleans(), receipt=_receipt

@@ -60,7 +60,7 @@ def open_client() -> ClientSession:
     device = Device()
     client = device.session()
     client.start()
-    client.receive(encode(Challenge(version=1, server_nonce=bytes(32), server_time=NOW)))
+    client.receive(encode(Challenge(version=2, server_nonce=bytes(32), server_time=NOW)))
     client.receive(encode(PLAN))
     client.frames_to_send()
     return client
@@ -68,7 +68,7 @@ def open_client() -> ClientSession:
 
 def open_server() -> ServerSession:
     server = ServerSession(server_nonce=bytes(32), now=NOW)
-    server.receive(encode(Hello(versions=(1,), device_id="d", client_nonce=bytes(32))))
+    server.receive(encode(Hello(versions=(1, 2), device_id="d", client_nonce=bytes(32))))
     server.receive(encode(Prove(signature=bytes(64), have={})))
     server.admit(PLAN)
     server.frames_to_send()

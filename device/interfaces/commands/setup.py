@@ -70,6 +70,7 @@ def init(
                 "(its operator makes one with `reverie-cloud token`)"
             )
         chosen |= {"cloud_url": cloud, "cloud_key": root.public_key}
+        chosen |= {"root_sha256": root.root_sha256}
         budget = budget or root.budget
     chosen |= {"budget": budget, "helper_key": helper_key.strip().lower()}
     settings = settings_from({name: value for name, value in chosen.items() if value})

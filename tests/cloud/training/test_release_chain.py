@@ -16,6 +16,7 @@ from cloud.storage import Database
 from cloud.storage.tables import releases
 from cloud.training.releases import ReleaseUnknown, Shelf
 from protocol.errors import ReleaseRefused
+from protocol.messages import MAX_MANIFEST
 from protocol.models.spec import DEDUP, flatten_head, head_dimension
 from protocol.params import Parameters, decode_full, encode_full, sha256_of
 from protocol.release import check_release, open_manifest, open_release
@@ -206,23 +207,24 @@ def test_a_phone_can_follow_every_difference(house: House) -> None:
     candidate = published(house)
     publisher, shelf = house.publisher(), house.shelf()
     versions = {1: shelf.parameters_of(shelf.get(candidate))}
-    for version in range(2, 8):
+    for version in range(2, 19):
         target = nudged(shelf, candidate, 1, seed=version)
         row = submit(house, target, version, metrics=shelf.get(candidate).metrics)
         assert publisher.publish(row, NOW + version) == version
         versions[version] = shelf.parameters_of(shelf.get(row))
     manifest = open_manifest(publisher.newest()[0][2], house.public)
-    assert manifest.version == 7
-    assert sorted(manifest.differences) == [3, 4, 5, 6]
-    for base in (0, 3, 4, 5, 6):
+    assert manifest.version == 18
+    assert sorted(manifest.differences) == list(range(2, 18))
+    assert len(publisher.newest()[0][2]) < MAX_MANIFEST
+    for base in (0, *range(2, 18)):
         check_release(manifest, adopted_version=base, now=NOW + 60, spec=DEDUP)
-        blob = publisher.blob("dedup", 7, base)
+        blob = publisher.blob("dedup", 18, base)
         assert blob is not None
         known = versions[base] if base else None
         opened = open_release(manifest, blob, known, DEDUP)
-        assert sha256_of(opened) == sha256_of(versions[7])
-    assert publisher.blob("dedup", 7, 2) is None
-    assert publisher.blob("dedup", 9, 0) is None
+        assert sha256_of(opened) == sha256_of(versions[18])
+    assert publisher.blob("dedup", 18, 1) is None
+    assert publisher.blob("dedup", 99, 0) is None
     assert publisher.blob("router", 1, 0) is None
     with pytest.raises(ReleaseRefused):
         open_manifest(publisher.newest()[0][2], bytes(32))

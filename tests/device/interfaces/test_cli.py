@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer.core
@@ -25,13 +26,17 @@ OWNERS = (
     "list", "show", "why", "forget", "unarchive", "export", "restore", "prefer", "init", "record",
     "import", "recall", "feedback", "status", "dream", "sync", "run", "undo-merge", "rotate-keys",
     "probe", "mcp", "web", "context", "skills", "skill", "add-skill", "import-episodes",
+    "knowledge list", "knowledge drop", "knowledge take",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OWNERS)
 def test_every_command_says_what_it_does_with_an_example(name: str) -> None:
     assert isinstance(COMMANDS, typer.core.TyperGroup)
-    command = COMMANDS.commands[name]
+    command: Any = COMMANDS
+    for part in name.split():
+        assert isinstance(command, typer.core.TyperGroup)
+        command = command.commands[part]
     assert command.help
     assert "xample" in (command.epilog or "") or "Formats" in (command.epilog or "")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from device.actors import ActorRef, ActorSystem
 from device.memory import RawMemory, StructuredMemory, WorkingMemory
 from device.recall import Recaller, Router
+from device.recall.public import PublicLayer
 from device.vault import Keyring, MemoryStorage, SealedLog, StaticProtector
 
 __all__ = ["Rig", "StillClock", "open_rig"]
@@ -45,7 +46,9 @@ class Rig:
 
 
 @asynccontextmanager
-async def open_rig(*, clarifying_rounds: int = 2) -> AsyncIterator[Rig]:
+async def open_rig(
+    *, clarifying_rounds: int = 2, public: PublicLayer | None = None
+) -> AsyncIterator[Rig]:
     clock = StillClock()
     bits = counting_bits()
     storage = MemoryStorage()
@@ -67,6 +70,7 @@ async def open_rig(*, clarifying_rounds: int = 2) -> AsyncIterator[Rig]:
         lambda: holder[0].router,
         clock,
         clarifying_rounds=clarifying_rounds,
+        public=public,
     )
     holder.append(Rig(clock, raw, structured, working, recaller))
     try:

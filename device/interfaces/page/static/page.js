@@ -39,8 +39,13 @@ const moment = (seconds) => new Date(seconds * 1000).toLocaleString(state.langua
 
 // --- the list ---
 
+const classOf = (memory) => {
+  if (memory.kind === "public") return { class: "public" };
+  return memory.replaced || memory.state === "cancelled" ? { class: "old" } : {};
+};
+
 const row = (memory) => {
-  const line = make("li", undefined, memory.replaced || memory.state === "cancelled" ? { class: "old" } : {});
+  const line = make("li", undefined, classOf(memory));
   const about = [say(memory.kind), memory.origin ?? moment(memory.at), memory.app, memory.speaker];
   if (memory.state && memory.state !== "active") about.push(memory.state);
   const buttons = make("span", undefined, { class: "buttons" });
@@ -48,7 +53,8 @@ const row = (memory) => {
   why.addEventListener("click", guarded(() => explain(memory)));
   const erase = make("button", say("forget"), { type: "button", class: "danger", "aria-label": `${say("forget")}: ${memory.text}` });
   erase.addEventListener("click", guarded(() => askToForget(memory)));
-  buttons.append(why, erase);
+  // What everybody is told is no memory: it has no turns behind it and is dropped by the document.
+  if (memory.kind !== "public") buttons.append(why, erase);
   line.append(make("span", memory.text, { class: "text" }), make("span", about.filter(Boolean).join(" · "), { class: "about" }), buttons);
   return line;
 };

@@ -16,6 +16,7 @@ const WORDS = {
   pattern: ["Habits", "习惯"],
   run: ["Tasks done", "做过的任务"],
   archive: ["Archive", "归档"],
+  public: ["PUBLIC, not your memory", "公开资料，不是你的记忆"],
   raw: ["Said", "原话"],
   structured: ["Memory", "记忆"],
   working: ["At hand", "常用"],

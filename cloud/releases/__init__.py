@@ -1,0 +1,8 @@
+"""The cloud's end of TUF: who signs what phones may install.
+
+keys.py         the roles' keys in files, root optionally in a folder that is offline
+tables.py       signed role files, what is listed, and how far each release has got
+repository.py   lists targets, signs targets, snapshot and timestamp; rotates keys
+showing.py      what one phone is shown of all this
+commands.py     `reverie-cloud keys`, `halt`, `rollback`
+"""

@@ -1,0 +1,158 @@
+"""A phone's sync with its cloud: what it takes, what it gives, and what it tells its owner."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from functools import partial
+
+from device.account.calls import AccountCalls, OpenMailbox
+from device.account.errors import AccountError
+from device.account.postbox import SessionMailbox, cloud_mailbox
+from device.learning import ExampleStore
+from device.machine import Machine
+from device.memory import RawStats
+from device.observer import Observer
+from device.owner.records import Layers
+from device.recall import Score, probe
+from device.settings import Settings
+from device.sync.adoption import Models, Outcome, Shelf
+from device.sync.backoff import Backoff
+from device.sync.bookkeeping import Bookkeeper
+from device.sync.channel import ChannelClosed, CloudUnreachable, Connect
+from device.sync.client import SyncClient, SyncFailed, SyncReport
+from device.sync.contributions import Contributions
+from device.sync.conversation import Conversation
+from device.sync.documents import Documents
+from device.sync.identity import Identity
+from device.sync.outbox import Outbox
+from device.sync.usage import Usage
+from device.vault import VaultError
+from privacy import LedgerUnavailable
+from protocol.models import SPECS, Weights
+from protocol.params import Parameters, encode_full
+from protocol.rounds import Round
+from protocol.session import PlanReceived
+
+__all__ = ["SYNC_TROUBLE", "SyncCalls"]
+
+SYNC_TROUBLE = (CloudUnreachable, ChannelClosed, SyncFailed, LedgerUnavailable, VaultError)
+"""Failures of a sync after which the phone simply tries again later; a full disk is one."""
+
+
+class SyncCalls:
+    """Mixed into `Phone`, which opens what is named here."""
+
+    settings: Settings
+    identity: Identity
+    outbox: Outbox
+    shelf: Shelf
+    usage: Usage
+    examples: ExampleStore
+    account: AccountCalls
+    _machine: Machine
+    _observer: Observer
+    _busy: asyncio.Lock
+    _backoff: Backoff
+    _books: Bookkeeper
+    _documents: Documents
+    _contributions: Contributions
+    _layers: Layers
+    _problems: tuple[str, ...]
+
+    async def sync_now(self) -> SyncReport:
+        """Sync because the owner asked; still through the privacy gate.
+
+        Raises:
+            CloudUnreachable, ChannelClosed, SyncFailed, LedgerUnavailable, VaultError: nothing is
+            lost.
+        """
+        if self._machine.connect is None:
+            raise CloudUnreachable("this phone has no cloud: run `reverie-device init --cloud URL`")
+        async with self._busy:
+            return await self._sync(self._machine.connect)
+
+    async def _sync(self, connect: Connect) -> SyncReport:
+        client = SyncClient(
+            identity=self.identity,
+            cloud_key=bytes.fromhex(self.settings.cloud_key),
+            token=self.settings.token,
+            connect=connect,
+            outbox=self.outbox,
+            shelf=self.shelf,
+            documents=self._documents,
+            probe=self._probe,
+            examine=self._examine if self._machine.examiner else None,
+            make_reports=self._make_reports,
+            books=self._books,
+            on_outcome=self._note_outcome,
+            clock=self._machine.clock,
+            bits=self._machine.bits,
+            observer=self._observer,
+            errands=[self._carry_mail],
+            mail=lambda: self.account.cursor,
+        )
+        try:
+            self._books.reconcile()
+            report = await client.sync()
+        except SYNC_TROUBLE as error:
+            self._backoff.failed(self._machine.clock.now(), getattr(error, "retry_after", 0.0))
+            self._problems = (str(error),)
+            raise
+        self._backoff.succeeded(self._machine.clock.now(), report.retry_after)
+        self._problems = tuple(report.problems)
+        return report
+
+    async def _make_reports(self, rounds: list[Round], report: SyncReport) -> None:
+        stats = await self._layers.raw.ask(RawStats())
+        joined = self._contributions.make(rounds, records=stats.turns)
+        report.rounds_joined.extend(joined.rounds)
+        report.problems.extend(joined.problems)
+        report.tell(self._books.news())
+
+    def _probe(self, model: str, weights: Weights) -> Score:
+        """Score on the built-in probes and on what this phone's owner has told it."""
+        return probe(model, weights, self.examples.training_set(model))
+
+    async def _examine(self, parameters: Parameters) -> frozenset[str]:
+        """Memory probes passed with these parameters beside those in use of the other models."""
+        assert self._machine.examiner is not None
+        held = {name: self.shelf.adopted(name) for name in SPECS}
+        return await self._machine.examiner.passed(Models(**{**held, parameters.model: parameters}))
+
+    def _note_outcome(self, outcome: Outcome) -> None:
+        if outcome.tried:
+            self.usage.adoption(outcome.model, "adopted" if outcome.adopted else "refused")
+
+    async def adopted(self) -> dict[str, tuple[int, str]]:
+        """The parameters in use: model → (version, the full blob in base64)."""
+        held = {model: self.shelf.adopted(model) for model in SPECS}
+        return {
+            model: (parameters.version, b64encode(encode_full(parameters)).decode())
+            for model, parameters in held.items()
+            if parameters is not None
+        }
+
+    def _reach_mailbox(self) -> OpenMailbox:
+        machine, settings = self._machine, self.settings
+        assert machine.connect is not None
+        return partial(
+            cloud_mailbox,
+            self.identity,
+            self._books,
+            machine.connect,
+            cloud_key=bytes.fromhex(settings.cloud_key),
+            token=settings.token,
+            bits=machine.bits,
+        )
+
+    async def _carry_mail(self, talk: Conversation, _: PlanReceived, report: SyncReport) -> None:
+        """Exchange with the owner's other devices while a session is open."""
+        if not self.account.exists:
+            return
+        try:
+            done = await self.account.exchange(SessionMailbox(talk))
+        except AccountError as error:
+            report.tell(str(error))
+            return
+        report.tell(done.problem)

@@ -1,0 +1,43 @@
+"""Sizes kept up to date, and turns read from where they are needed."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device.memory.coding import turn_to_payload
+from device.memory.records import TurnDraft
+from device.memory.turnstore import BLOCK_OVERHEAD_BYTES, OPEN_TURN_OVERHEAD_BYTES, TurnStore
+
+BLOCK = 128
+
+
+def payload(number: int) -> bytes:
+    return turn_to_payload(TurnDraft(float(number), "user", f"turn {number} " * (number % 5)))
+
+
+@given(st.integers(0, 400), st.sets(st.integers(0, 400), max_size=60), st.integers(-1, 420))
+def test_sizes_and_order_after_adding_and_forgetting(
+    count: int, gone: set[int], above: int
+) -> None:
+    store = TurnStore()
+    for number in range(count):
+        store.append(number, payload(number))
+    left = [number for number in range(count) if number not in gone]
+    assert store.remove(gone) == count - len(left)
+    for number in range(count, count + 3):
+        store.append(number, payload(number))
+        left.append(number)
+    assert len(store) == len(left)
+    assert [turn.sequence for turn in store.after(above, 1_000)] == [n for n in left if n > above]
+    blocks = sum(len(b.deflated) + BLOCK_OVERHEAD_BYTES for b in store._blocks)
+    waiting = sum(len(held) + OPEN_TURN_OVERHEAD_BYTES for _, held in store._open)
+    assert store.resident_bytes == blocks + waiting
+    assert len(store) == sum(block.count for block in store._blocks) + len(store._open)
+
+
+def test_a_full_block_is_counted_as_a_block() -> None:
+    store = TurnStore()
+    for number in range(BLOCK):
+        store.append(number, payload(number))
+    assert len(store) == BLOCK
+    assert not store._open
+    assert store.resident_bytes == len(store._blocks[0].deflated) + BLOCK_OVERHEAD_BYTES
