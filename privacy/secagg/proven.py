@@ -40,8 +40,8 @@ class ProvenSharing:
 
     What a liar can do: move every coordinate by up to ``bound`` lattice units, bound/scale
     devices, and no more: the range must hold a phone's own noise, so the fewer phones share the
-    noise, the wider it is. In the production budget that is 12.8 devices at n_min 100 and 6.4 at 750,
-    beside noise of sigma 18.8 on the sum; in the demo budget 6.4 at n_min 20.
+    noise, the wider it is. In the production budget that is 12.8 devices at n_min 100 and 6.4 at
+    750, beside noise of sigma 18.8 on the sum; in the demo budget 6.4 at n_min 20.
     """
 
     __slots__ = ("_proof", "_width", "bound", "dimension")

@@ -94,7 +94,7 @@ def test_virtual_phones_of_one_host_share_an_examiner() -> None:
         revisit=3600.0,
     )
     nowhere: Any = None
-    host = Host(plan, [0, 1], Endpoint(nowhere, nowhere, nowhere, nowhere))
+    host = Host(plan, [0, 1], Endpoint(nowhere, nowhere, nowhere, nowhere, nowhere, bytes(32)))
     try:
         first, second = (phone._machine.examiner for phone in host._phones)
         assert isinstance(first, Examiner)
