@@ -7,15 +7,11 @@ is meant for a second operator and must never share a database with the leader.
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import (
     JSON,
     Column,
-    ColumnElement,
     Float,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
     String,
@@ -24,8 +20,8 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
+
+from cloud.storage.columns import EmptyBytes, Whole
 
 __all__ = [
     "CLOUD",
@@ -43,19 +39,8 @@ __all__ = [
 ]
 
 
-class EmptyBytes(ColumnElement[bytes]):
-    """No bytes, as the default of a column: in SQLite '' would be a text."""
-
-    inherit_cache = True
-
-
-@compiles(EmptyBytes)
-def _empty_bytes(_element: EmptyBytes, compiler: SQLCompiler, **_: Any) -> str:
-    return "X''" if compiler.dialect.name == "sqlite" else "''"
-
-
-CLOUD = MetaData()
-HELPER = MetaData()
+CLOUD = MetaData(info={"migrations": "cloud"})
+HELPER = MetaData(info={"migrations": "helper"})
 
 #: Single-use enrolment tokens; only the hash is kept, so a stolen database enrols nobody.
 tokens = Table(
@@ -97,13 +82,13 @@ uploads = Table(
     Column("upload_id", LargeBinary(16), primary_key=True),
     Column("device_id", String(32), nullable=False),
     Column("task", String(16), nullable=False),
-    Column("round", Integer, nullable=False),
+    Column("round", Whole, nullable=False),
     Column("report_id", LargeBinary(16), nullable=False),
     Column("sha256", LargeBinary(32), nullable=False),
     Column("body", LargeBinary, nullable=False),
     Column("received", Float, nullable=False),
     Column("receipt", LargeBinary, nullable=False, default=b"", server_default=EmptyBytes()),
-    Column("counted", Integer, nullable=False, default=0, server_default=text("0")),
+    Column("counted", Whole, nullable=False, default=0, server_default=text("0")),
     UniqueConstraint("device_id", "task", "round", name="one_report_per_device_and_round"),
     UniqueConstraint("task", "round", "report_id", name="one_report_id_per_round"),
 )
@@ -116,20 +101,20 @@ rounds = Table(
     "rounds",
     CLOUD,
     Column("task", String(16), primary_key=True),
-    Column("round", Integer, primary_key=True),
+    Column("round", Whole, primary_key=True),
     Column("status", String(16), nullable=False),
     Column("reason", Text, nullable=False, default=""),
-    Column("dimension", Integer, nullable=False),
-    Column("scale", Integer, nullable=False),
+    Column("dimension", Whole, nullable=False),
+    Column("scale", Whole, nullable=False),
     Column("clip", Float, nullable=False),
     Column("sigma", Float, nullable=False),
-    Column("n_min", Integer, nullable=False),
-    Column("base_version", Integer, nullable=False),
+    Column("n_min", Whole, nullable=False),
+    Column("base_version", Whole, nullable=False),
     Column("opens", Float, nullable=False),
     Column("closes", Float, nullable=False),
     Column("budget", String(16), nullable=False),
     Column("descriptor", LargeBinary, nullable=False),
-    Column("reports", Integer, nullable=False, default=0),  # taken into the batch
+    Column("reports", Whole, nullable=False, default=0),  # taken into the batch
     Column("ended", Float),
     Column("histogram", String(32), nullable=False, default="", server_default=text("''")),
     Column("epsilon", Float, nullable=False, default=0.0, server_default=text("0")),
@@ -144,12 +129,12 @@ rounds = Table(
 aggregates = Table(
     "aggregates",
     CLOUD,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", Whole, primary_key=True, autoincrement=True),
     Column("task", String(16), nullable=False),
-    Column("round", Integer, nullable=False),
-    Column("base_version", Integer, nullable=False),
-    Column("n", Integer, nullable=False),
-    Column("scale", Integer, nullable=False),
+    Column("round", Whole, nullable=False),
+    Column("base_version", Whole, nullable=False),
+    Column("n", Whole, nullable=False),
+    Column("scale", Whole, nullable=False),
     Column("clip", Float, nullable=False),
     Column("sigma", Float, nullable=False),
     Column("total", LargeBinary, nullable=False),
@@ -167,13 +152,13 @@ aggregates = Table(
 releases = Table(
     "releases",
     CLOUD,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", Whole, primary_key=True, autoincrement=True),
     Column("model", String(16), nullable=False),
-    Column("version", Integer, nullable=False),
-    Column("parent", Integer, nullable=False),  # 0 = none
+    Column("version", Whole, nullable=False),
+    Column("parent", Whole, nullable=False),  # 0 = none
     Column("status", String(16), nullable=False),
     Column("reason", Text, nullable=False, default=""),
-    Column("aggregate", Integer, unique=True),
+    Column("aggregate", Whole, unique=True),
     Column("parameters", String(64), nullable=False),
     Column("sha256", LargeBinary(32), nullable=False),  # of the canonical int8 content
     Column("manifest", LargeBinary),
@@ -190,7 +175,7 @@ Index("releases_by_status", releases.c.model, releases.c.status)
 events = Table(
     "events",
     CLOUD,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", Whole, primary_key=True, autoincrement=True),
     Column("key", String(128), nullable=False, unique=True),
     Column("at", Float, nullable=False),
     Column("kind", String(32), nullable=False),

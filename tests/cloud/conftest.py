@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,64 @@ from cloud.actors.runtime import InProcessRuntime, Runtime
 from cloud.config import CloudConfig
 from cloud.randomness import SeededBits
 from cloud.service import Cloud
-from tests.cloud.world import START, QuickTrainer
+from cloud.storage.places import Places, remember
+from tests.cloud.postgres import INSTALL, PostgresServer, programs
+from tests.cloud.world import START, QuickTrainer, database_in
 
 RUNTIMES = ["inline", "threads", pytest.param("ray", marks=pytest.mark.ray)]
+
+
+DATABASES = ["sqlite", "postgresql"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "postgres: needs the programs of a PostgreSQL server")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        chosen = getattr(item, "callspec", None)
+        given = {} if chosen is None else chosen.params
+        if any(type(value) is str and value == "postgresql" for value in given.values()):
+            item.add_marker("postgres")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One PostgreSQL server for the session."""
+    if programs() is None:
+        pytest.skip(f"PostgreSQL is not installed: {INSTALL}")
+    server = PostgresServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=DATABASES)
+def each_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The same tests over every database: `tmp_path` says where its own is, see `database_in`."""
+    with _database(request, tmp_path, PostgresServer.migrated) as url:
+        yield url
+
+
+@pytest.fixture(params=DATABASES)
+def each_empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """As `each_database`, without tables."""
+    with _database(request, tmp_path, PostgresServer.database) as url:
+        yield url
+
+
+@contextmanager
+def _database(
+    request: pytest.FixtureRequest, folder: Path, make: Callable[[PostgresServer], str]
+) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield database_in(folder)
+        return
+    server: PostgresServer = request.getfixturevalue("postgres")
+    url = make(server)
+    remember(folder, Places(database_url=url))
+    yield url
+    server.drop(url)
 
 
 @pytest.fixture(scope="session")
