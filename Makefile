@@ -15,7 +15,7 @@ DEMO_EXTRAS := $(if $(filter ray,$(RUNTIME)),all,simulator)
 
 PACKAGES := protocol privacy device cloud simulator
 
-.PHONY: help demo test bench check format lint types contracts coverage constraints clean
+.PHONY: help demo test bench check format lint types contracts coverage migration constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -72,6 +72,9 @@ contracts: $(VENV)/.dev  ## Imports keep to their floors
 	$(BIN)/lint-imports
 
 check: lint types contracts coverage  ## All of the above: what CI runs
+
+migration: $(VENV)/.dev  ## Write the next database migration: make migration MESSAGE="what changed"
+	$(BIN)/python -m cloud.storage.migrations "$(MESSAGE)"
 
 constraints: $(VENV)/.bench  ## Write constraints.txt anew from the environment
 	$(BIN)/python -m pip freeze --exclude-editable | sed -E 's/^torch[ =@].*/torch==2.13.0/' | grep -viE '^(pip|setuptools|wheel|reverie)\b' > constraints.new
