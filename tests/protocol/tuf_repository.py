@@ -6,10 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
+import pytest
+
 from protocol.identity import SigningKey
 from protocol.metadata import (
     ROLES,
     Custom,
+    MetadataRefused,
     Role,
     RoleRule,
     Root,
@@ -24,9 +27,12 @@ from protocol.metadata import (
     target,
     utc_text,
 )
+from protocol.trust import TrustedSet
 
 DAY = 86_400.0
 NOW = 1_800_000_000.0
+ONE, TWO, EVIL = b"the manifest of version 1", b"the manifest of version 2", b"not the cloud's"
+NAME = "models/router/1"
 
 
 def key(number: int) -> SigningKey:
@@ -142,3 +148,19 @@ class Repository:
     def pin(self) -> str:
         """Hash of the first root."""
         return sha256(self.roots[0]).hexdigest()
+
+
+def trusting(repository: Repository, now: float = NOW) -> TrustedSet:
+    """A client that has taken everything there is."""
+    trusted = TrustedSet({}, repository.pin)
+    trusted.update(repository.all(), now)
+    return trusted
+
+
+def refused(trusted: TrustedSet, files: Sequence[bytes], now: float) -> MetadataRefused:
+    """Why the files are refused; the set must be what it was."""
+    before = trusted.state
+    with pytest.raises(MetadataRefused) as caught:
+        trusted.update(files, now)
+    assert trusted.state == before
+    return caught.value
