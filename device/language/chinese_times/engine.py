@@ -61,15 +61,21 @@ def find_chinese(
     if not pieces:
         return []
     items = joined(said, composed(said, _longest(pieces), now), now)
-    return [_found(said, item, now) for item in items]
+    found: list[Found] = []
+    for item, right in zip(items, [*(each.begin for each in items[1:]), len(said)], strict=True):
+        left = found[-1].stop if found else 0
+        if item.begin >= left:  # else it is a part of what was joined before it
+            found.append(_found(said, item, now, left, max(right, item.stop)))
+    return found
 
 
-def _found(said: str, item: Composed, now: datetime) -> Found:
+def _found(said: str, item: Composed, now: datetime, left: int, right: int) -> Found:
+    """`left` and `right`: where its neighbours end and begin; their characters are not its own."""
     span, moment = item.span, any(piece.kind is Kind.INSTANT for piece in item.pieces)
     # A moment counted from now takes no 之前 or 之后 of its own.
     free = not moment or span.grain == "range"
     to = bound(said, item.begin, item.stop, span) if free else None
-    if to is None or (span.grain == "days" and to.side):
+    if to is None or (span.grain == "days" and to.side) or to.begin < left or to.stop > right:
         return Found(item.begin, item.stop, span)
     if to.until_now and item.floating and span.start > now:
         span = again(item, now, Prefer.PAST).span

@@ -134,6 +134,12 @@ ENGLISH = (
 )  # fmt: skip
 
 
+def test_an_after_does_not_take_the_next_expressions_first_character() -> None:
+    """后晚后晚: the second 后 belongs to its own 后晚."""
+    found = find_times("后晚后晚", NOON)
+    assert [(one.position, one.text) for one in found] == [(0, "后晚"), (2, "后晚")]
+
+
 @given(
     st.one_of(
         st.text(alphabet=WORDS, max_size=20),
