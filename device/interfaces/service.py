@@ -81,6 +81,7 @@ CALLS: dict[str, tuple[Wire, Wire]] = {
     "dream": (Wire(tuple[()]), Wire(DreamReport)),
     "sync_now": (Wire(tuple[()]), Wire(SyncReport)),
     "adopted": (Wire(tuple[()]), Wire(dict[str, tuple[int, str]])),
+    "revert": (Wire(tuple[str]), Wire(int)),
     "knowledge": (Wire(tuple[()]), Wire(list[KnownDocument])),
     "drop_knowledge": (Wire(tuple[str]), Wire(None)),
     "want_knowledge": (Wire(tuple[str]), Wire(None)),
@@ -267,6 +268,10 @@ class RemotePhone:
     async def adopted(self) -> dict[str, tuple[int, str]]:
         """As `Phone.adopted`."""
         return await self._call("adopted")  # type: ignore[no-any-return]
+
+    async def revert(self, model: str) -> int:
+        """As `Phone.revert`."""
+        return await self._call("revert", model)  # type: ignore[no-any-return]
 
     async def knowledge(self) -> list[KnownDocument]:
         """As `Phone.knowledge`."""

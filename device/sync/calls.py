@@ -9,6 +9,7 @@ from functools import partial
 from device.account.calls import AccountCalls, OpenMailbox
 from device.account.errors import AccountError
 from device.account.postbox import SessionMailbox, cloud_mailbox
+from device.actors import DomainError
 from device.learning import ExampleStore
 from device.machine import Machine
 from device.memory import RawStats
@@ -34,10 +35,14 @@ from protocol.params import Parameters, encode_full
 from protocol.rounds import Round
 from protocol.session import PlanReceived
 
-__all__ = ["SYNC_TROUBLE", "SyncCalls"]
+__all__ = ["SYNC_TROUBLE", "NothingToRevert", "SyncCalls"]
 
 SYNC_TROUBLE = (CloudUnreachable, ChannelClosed, SyncFailed, LedgerUnavailable, VaultError)
 """Failures of a sync after which the phone simply tries again later; a full disk is one."""
+
+
+class NothingToRevert(DomainError):
+    """There are no parameters before the present ones."""
 
 
 class SyncCalls:
@@ -123,6 +128,23 @@ class SyncCalls:
     def _note_outcome(self, outcome: Outcome) -> None:
         if outcome.tried:
             self.usage.adoption(outcome.model, "adopted" if outcome.adopted else "refused")
+
+    async def revert(self, model: str) -> int:
+        """Put a model's parameters before the present ones back, and take this version no more.
+
+        Returns the version now in use. Durable on return.
+
+        Raises:
+            NothingToRevert: no such model, or nothing came before what it has.
+        """
+        async with self._busy:
+            outcome = self.shelf.revert(model) if model in SPECS else None
+            if outcome is None:
+                known = " or ".join(sorted(SPECS))
+                raise NothingToRevert(
+                    f"no older parameters of {known} lie here under {model!r}: see `status`"
+                )
+            return self.shelf.version(model)
 
     async def adopted(self) -> dict[str, tuple[int, str]]:
         """The parameters in use: model → (version, the full blob in base64)."""

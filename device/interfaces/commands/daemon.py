@@ -1,4 +1,4 @@
-"""`status`, `dream`, `sync`, `run`: the phone's own life."""
+"""`status`, `dream`, `sync`, `revert`, `run`: the phone's own life."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from device.interfaces.console import (
     at_once_or_in_window,
     console,
     print_json,
+    show,
     with_phone,
 )
 from device.interfaces.home import open_phone
@@ -79,6 +80,21 @@ def sync(
             console.print(line)
 
     at_once_or_in_window(home, work, conditions, now=now)
+
+
+@app.command(epilog="Example:  reverie-device revert router")
+def revert(
+    home: Home,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="router or dedup.")],
+    as_json: AsJson = False,
+) -> None:
+    """Put the parameters before the present ones back; the present version is not taken again."""
+
+    async def work(phone: PhoneCalls) -> None:
+        version = await phone.revert(model)
+        show({"model": model, "version": version}, f"{model} version {version} is back", as_json)
+
+    with_phone(home, work)
 
 
 @app.command(epilog="Example:  reverie-device run   (stop it with Ctrl-C)")
