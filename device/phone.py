@@ -14,8 +14,9 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from device.account.calls import AccountCalls
 from device.actors import ActorSystem
 from device.actors.window import Window
 from device.agent import (
@@ -78,6 +79,9 @@ from device.vault import Keyring, SealedLog, VaultError
 from privacy import BUDGETS, Ledger
 from protocol.models import dedup_features, router_features
 from protocol.models.features import forget_texts
+
+if TYPE_CHECKING:
+    from device.account.calls import AccountCalls
 
 __all__ = ["DreamReport", "Machine", "Phone"]
 
@@ -183,16 +187,6 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
             clock=machine.clock,
             zone=settings.zone,
         )
-        self.account = AccountCalls(
-            logs["account"],
-            self._structured,
-            self._raw,
-            self._erase_as_owner,
-            self.identity.key,
-            machine.clock,
-            machine.bits,
-            self._reach_mailbox() if machine.connect is not None else None,
-        )
         self._public = PublicStore(logs["knowledge"], logs["passages"])
         self._public_layer = PublicLayer(self._public)
         self._documents = Documents(self._public, self._public_layer, machine.clock)
@@ -247,6 +241,29 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         await phone._eraser.finish()
         await phone._refill()
         return phone
+
+    @cached_property
+    def account(self) -> AccountCalls:
+        """The owner's other devices. Loaded when first asked for: a phone in no account need not
+        carry what one takes (2 MB)."""
+        from device.account.calls import AccountCalls
+
+        machine = self._machine
+        return AccountCalls(
+            self._logs["account"],
+            self._structured,
+            self._raw,
+            self._erase_as_owner,
+            self.identity.key,
+            machine.clock,
+            machine.bits,
+            self._reach_mailbox() if machine.connect is not None else None,
+        )
+
+    @property
+    def _in_account(self) -> bool:
+        """Whether there ever was one; without it `account` need not be asked."""
+        return len(self._logs["account"]) > 0
 
     async def _erase_as_owner(self, ids: Sequence[str]) -> Forgotten:
         return await self._eraser.forget(ids)

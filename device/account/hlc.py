@@ -42,9 +42,13 @@ class HybridClock:
         """The newest timestamp given or followed; keep it with what it stamped."""
         return self._last
 
-    def tick(self) -> Hlc:
-        """A timestamp for a local write, later than any given or followed before."""
-        self._last = _after(self._last, max(self._physical(), self._last.wall))
+    def tick(self, at: float | None = None) -> Hlc:
+        """A timestamp for a local write, later than any given or followed before.
+
+        `at`: unix seconds at which it was made, where it is written down only now.
+        """
+        wall = self._physical() if at is None else min(_milliseconds(at), self._physical())
+        self._last = _after(self._last, max(wall, self._last.wall))
         return self._last
 
     def follow(self, seen: Hlc) -> bool:
@@ -57,7 +61,11 @@ class HybridClock:
         return True
 
     def _physical(self) -> int:
-        return min(max(int(self._now() * 1000), 0), MAX_WALL_MS)
+        return _milliseconds(self._now())
+
+
+def _milliseconds(seconds: float) -> int:
+    return min(max(int(seconds * 1000), 0), MAX_WALL_MS)
 
 
 def _after(last: Hlc, wall: int) -> Hlc:

@@ -48,12 +48,15 @@ class Writer:
         return digest_of(pack_item(item, self.names), status_of(item, self.names))
 
     def written(self, replica: Replica, item: Item) -> Replica:
-        """The state after the item became what it is here; the same when it says the same."""
+        """The state after the item became what it is here; the same when it says the same.
+
+        It is dated when the item changed: two devices may notice their changes in any order.
+        """
         content, status = pack_item(item, self.names), status_of(item, self.names)
         if replica.versions[:1] != [content]:
-            replica = replica.written(self._dot(replica), self._clock.tick(), content)
+            replica = replica.written(self._dot(replica), self._clock.tick(item.updated), content)
         if replica.standing != status:
-            replica = replica.turned(self._dot(replica), self._clock.tick(), status)
+            replica = replica.turned(self._dot(replica), self._clock.tick(item.updated), status)
         return replica
 
     def settled(self, replica: Replica) -> Replica:
@@ -84,6 +87,7 @@ async def notice_changes(
         if entry.digest and ref not in held and not (entry.erased or entry.faded)
     ]
     changed = [ref for ref, item in held.items() if _differs(store, ref, writer.digest(item))]
+    changed.sort(key=lambda ref: held[ref].updated)  # a clock cannot go back from one to the next
     for batch in _batches(changed):
         states = store.read(batch)
         kept = {ref: _kept(store, writer, ref, states, held[ref]) for ref in batch}

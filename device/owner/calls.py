@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from device.account.calls import AccountCalls
 from device.actors import Clock
 from device.learning import ExampleStore
 from device.memory import Browse, ItemPage, ListArchived, ListItems, Restore, TurnsAfter, Value
@@ -22,6 +22,9 @@ from device.sync.outbox import Outbox
 from device.sync.usage import Usage
 from privacy import Ledger
 
+if TYPE_CHECKING:
+    from device.account.calls import AccountCalls
+
 __all__ = ["OwnerCalls"]
 
 EVERY_EVENT = 1 << 62
@@ -37,7 +40,6 @@ class OwnerCalls:
     outbox: Outbox
     usage: Usage
     ledger: Ledger
-    account: AccountCalls
     _clock: Clock
     _busy: asyncio.Lock
     _layers: Layers
@@ -45,6 +47,16 @@ class OwnerCalls:
 
     async def consolidate(self) -> int:
         """Take in what waits; how many turns that was. Given by the phone."""
+        raise NotImplementedError
+
+    @property
+    def account(self) -> AccountCalls:
+        """The owner's other devices. Given by the phone."""
+        raise NotImplementedError
+
+    @property
+    def _in_account(self) -> bool:
+        """Whether there ever was an account. Given by the phone."""
         raise NotImplementedError
 
     # --- seeing ---
@@ -155,7 +167,8 @@ class OwnerCalls:
         """Erase every byte derived from the user: all memories, examples, use counts and reports
         not sent yet. On the other devices of the account it goes with their next exchange. The
         privacy ledger stays: it holds no content, and what was spent is spent."""
-        self.account.erased_everything()
+        if self._in_account:
+            self.account.erased_everything()
         gone = await self._eraser.forget_all()
         await self._recaller.catch_up()
         self.usage.forget(EVERY_EVENT)
@@ -198,7 +211,8 @@ class OwnerCalls:
     def _drop(self, ids: Iterable[str]) -> int:
         """Before the memory lets go of them: what is erased here is erased on every device."""
         named = list(ids)
-        self.account.erased(named)
+        if self._in_account:
+            self.account.erased(named)
         return self._recaller.forget(named)
 
     @property

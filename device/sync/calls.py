@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 from base64 import b64encode
 from functools import partial
+from typing import TYPE_CHECKING
 
-from device.account.calls import AccountCalls, OpenMailbox
-from device.account.errors import AccountError
-from device.account.postbox import SessionMailbox, cloud_mailbox
 from device.actors import DomainError
 from device.learning import ExampleStore
 from device.machine import Machine
@@ -35,6 +33,9 @@ from protocol.params import Parameters, encode_full
 from protocol.rounds import Round
 from protocol.session import PlanReceived
 
+if TYPE_CHECKING:
+    from device.account.calls import AccountCalls, OpenMailbox
+
 __all__ = ["SYNC_TROUBLE", "NothingToRevert", "SyncCalls"]
 
 SYNC_TROUBLE = (CloudUnreachable, ChannelClosed, SyncFailed, LedgerUnavailable, VaultError)
@@ -54,7 +55,6 @@ class SyncCalls:
     shelf: Shelf
     usage: Usage
     examples: ExampleStore
-    account: AccountCalls
     _machine: Machine
     _observer: Observer
     _busy: asyncio.Lock
@@ -64,6 +64,16 @@ class SyncCalls:
     _contributions: Contributions
     _layers: Layers
     _problems: tuple[str, ...]
+
+    @property
+    def account(self) -> AccountCalls:
+        """The owner's other devices. Given by `Phone`."""
+        raise NotImplementedError
+
+    @property
+    def _in_account(self) -> bool:
+        """Whether there ever was an account. Given by `Phone`."""
+        raise NotImplementedError
 
     async def sync_now(self) -> SyncReport:
         """Sync because the owner asked; still through the privacy gate.
@@ -95,7 +105,7 @@ class SyncCalls:
             bits=self._machine.bits,
             observer=self._observer,
             errands=[self._carry_mail],
-            mail=lambda: self.account.cursor,
+            mail=lambda: self.account.cursor if self._in_account else 0,
         )
         try:
             self._books.reconcile()
@@ -156,6 +166,8 @@ class SyncCalls:
         }
 
     def _reach_mailbox(self) -> OpenMailbox:
+        from device.account.postbox import cloud_mailbox
+
         machine, settings = self._machine, self.settings
         assert machine.connect is not None
         return partial(
@@ -170,8 +182,11 @@ class SyncCalls:
 
     async def _carry_mail(self, talk: Conversation, _: PlanReceived, report: SyncReport) -> None:
         """Exchange with the owner's other devices while a session is open."""
-        if not self.account.exists:
+        if not self._in_account or not self.account.exists:
             return
+        from device.account.errors import AccountError
+        from device.account.postbox import SessionMailbox
+
         try:
             done = await self.account.exchange(SessionMailbox(talk))
         except AccountError as error:

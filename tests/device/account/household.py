@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -53,21 +53,26 @@ class Device:
     structured: ActorRef
     storage: MemoryStorage
     box: Mailbox
+    now: Callable[[], float]
     made: int = 0
 
     async def make(self, text: str) -> None:
         self.made += 1
-        await self._apply(ChangeKind.CREATE, event(self.made, text))
+        await self._apply(ChangeKind.CREATE, replace(event(self.made, text), updated=self.now()))
 
     async def edit(self, place: int, text: str) -> None:
         held = await self.shown()
         if held:
-            await self._apply(ChangeKind.UPDATE, replace(held[place % len(held)], text=text))
+            await self._apply(
+                ChangeKind.UPDATE, replace(held[place % len(held)], text=text, updated=self.now())
+            )
 
     async def turn(self, place: int, state: EventState) -> None:
         held = await self.shown()
         if held:
-            await self._apply(ChangeKind.UPDATE, replace(held[place % len(held)], state=state))
+            await self._apply(
+                ChangeKind.UPDATE, replace(held[place % len(held)], state=state, updated=self.now())
+            )
 
     async def erase(self, place: int) -> None:
         held = await self.shown()
@@ -129,7 +134,9 @@ class Household:
         account = AccountCalls(
             logs["account"], structured, raw, forget, signer, self.time, os.urandom
         )
-        made.append(Device(account, structured, store, self.post.box(account.device)))
+        made.append(
+            Device(account, structured, store, self.post.box(account.device), self.time.now)
+        )
         self.devices.append(made[0])
         return made[0]
 

@@ -201,3 +201,11 @@ def test_the_clock_only_goes_forward_and_stays_near(steps: list[tuple[bool, int,
                 last = max(last, seen)
             assert clock.last == last
         assert last.wall <= newest * 1000 + MAX_DRIFT_MS + 1
+
+
+def test_a_write_is_dated_when_it_was_made_not_when_it_was_noticed() -> None:
+    clock = HybridClock(lambda: 100.0)
+    assert clock.tick(40.0) == Hlc(40_000, 0)
+    assert clock.tick(60.0) == Hlc(60_000, 0)
+    assert clock.tick(50.0) == Hlc(60_000, 1)
+    assert clock.tick(500.0) == Hlc(100_000, 0)

@@ -108,10 +108,9 @@ async def test_a_household(household: Household) -> None:
     # Both edit one item while apart; both versions stay, the later one is shown.
     dentist = next(i for i in await phone.items() if CANARY in i.text)
     copy = next(i for i in await tablet.items() if CANARY in i.text)
-    await edit(phone, replace(dentist, place="Elm Road"))
-    await phone.account._exchange.notice()
+    await edit(phone, replace(dentist, place="Elm Road", updated=household.clock.at))
     household.clock.at += 60
-    await edit(tablet, replace(copy, place="Oak Lane"))
+    await edit(tablet, replace(copy, place="Oak Lane", updated=household.clock.at))
     await household.settle(phone, tablet)
     for each in (phone, tablet):
         newest = next(i for i in await each.items() if CANARY in i.text and not i.replaced_by)
@@ -121,7 +120,8 @@ async def test_a_household(household: Household) -> None:
 
     # A cancelled event is cancelled everywhere, whatever its words became meanwhile.
     copy = next(i for i in await tablet.items() if CANARY in i.text and not i.replaced_by)
-    await edit(tablet, replace(copy, state=EventState.CANCELLED, place="Oak Lane 4"))
+    copy = replace(copy, state=EventState.CANCELLED, updated=household.clock.at)
+    await edit(tablet, replace(copy, place="Oak Lane 4"))
     await household.settle(tablet, phone)
     dentist = next(i for i in await phone.items() if CANARY in i.text and not i.replaced_by)
     assert dentist.state is EventState.CANCELLED
