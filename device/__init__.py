@@ -12,6 +12,7 @@ probing/       memory probes: standard questions about scripted dialogues
 agent/         what an agent learns of apps and tasks, and is given of it
 owner/         what the owner sees, erases, takes out and brings back
 learning/      examples from feedback, local training
+account/       one memory on several devices of one person
 sync/          usage, outbox, session, adoption
 interfaces/    command line, Python, MCP, the local page, chat and episode imports
 """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from device.account.holder import AccountHolder
 from device.actors import Clock
 from device.learning import ExampleStore
 from device.memory import Browse, ItemPage, ListArchived, ListItems, Restore, TurnsAfter, Value
@@ -22,9 +22,6 @@ from device.sync.outbox import Outbox
 from device.sync.usage import Usage
 from privacy import Ledger
 
-if TYPE_CHECKING:
-    from device.account.calls import AccountCalls
-
 __all__ = ["OwnerCalls"]
 
 EVERY_EVENT = 1 << 62
@@ -32,7 +29,7 @@ EVERY_EVENT = 1 << 62
 WHY_HITS = 5
 
 
-class OwnerCalls:
+class OwnerCalls(AccountHolder):
     """Mixed into `Phone`, which opens what is named here."""
 
     settings: Settings
@@ -47,16 +44,6 @@ class OwnerCalls:
 
     async def consolidate(self) -> int:
         """Take in what waits; how many turns that was. Given by the phone."""
-        raise NotImplementedError
-
-    @property
-    def account(self) -> AccountCalls:
-        """The owner's other devices. Given by the phone."""
-        raise NotImplementedError
-
-    @property
-    def _in_account(self) -> bool:
-        """Whether there ever was an account. Given by the phone."""
         raise NotImplementedError
 
     # --- seeing ---

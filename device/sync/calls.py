@@ -7,6 +7,7 @@ from base64 import b64encode
 from functools import partial
 from typing import TYPE_CHECKING
 
+from device.account.holder import AccountHolder
 from device.actors import DomainError
 from device.learning import ExampleStore
 from device.machine import Machine
@@ -34,7 +35,7 @@ from protocol.rounds import Round
 from protocol.session import PlanReceived
 
 if TYPE_CHECKING:
-    from device.account.calls import AccountCalls, OpenMailbox
+    from device.account.calls import OpenMailbox
 
 __all__ = ["SYNC_TROUBLE", "NothingToRevert", "SyncCalls"]
 
@@ -46,7 +47,7 @@ class NothingToRevert(DomainError):
     """There are no parameters before the present ones."""
 
 
-class SyncCalls:
+class SyncCalls(AccountHolder):
     """Mixed into `Phone`, which opens what is named here."""
 
     settings: Settings
@@ -64,16 +65,6 @@ class SyncCalls:
     _contributions: Contributions
     _layers: Layers
     _problems: tuple[str, ...]
-
-    @property
-    def account(self) -> AccountCalls:
-        """The owner's other devices. Given by `Phone`."""
-        raise NotImplementedError
-
-    @property
-    def _in_account(self) -> bool:
-        """Whether there ever was an account. Given by `Phone`."""
-        raise NotImplementedError
 
     async def sync_now(self) -> SyncReport:
         """Sync because the owner asked; still through the privacy gate.
