@@ -27,10 +27,13 @@ __all__ = [
     "CLOUD",
     "HELPER",
     "aggregates",
+    "alarms",
     "devices",
     "events",
     "helper_batches",
     "helper_reports",
+    "leases",
+    "operators",
     "pins",
     "releases",
     "rounds",
@@ -145,10 +148,14 @@ aggregates = Table(
     UniqueConstraint("task", "round", name="one_aggregate_per_round"),
 )
 
-#: Candidates and releases. status: candidate -> published | rejected. `id` is the candidate id.
+#: Candidates and releases. status: candidate -> staged -> published, or rejected, or withdrawn from
+#: either of the last two. `id` is the candidate id.
 #: `parameters` is the blob key of encode_full(parameters); manifest is set when published.
 #: `aggregate` is the aggregates.id it was trained from (NULL for the bootstrap): unique, so a
-#: training step that runs twice makes one candidate.
+#: training step that runs twice makes one candidate. `optimiser` is the blob key of the federated
+#: optimiser's state after that step, `policy` the retrieval policy phones adopt with the model,
+#: `card` the model card, written when it is published. `approved` is when an operator let it go
+#: out, where the cloud waits for that.
 releases = Table(
     "releases",
     CLOUD,
@@ -167,6 +174,10 @@ releases = Table(
     Column("delta", Float, nullable=False),
     Column("created", Float, nullable=False),
     Column("published", Float),
+    Column("optimiser", String(64)),
+    Column("policy", JSON),
+    Column("card", JSON),
+    Column("approved", Float),
     UniqueConstraint("model", "version", name="one_release_per_version"),
 )
 Index("releases_by_status", releases.c.model, releases.c.status)
@@ -180,6 +191,43 @@ events = Table(
     Column("at", Float, nullable=False),
     Column("kind", String(32), nullable=False),
     Column("detail", JSON, nullable=False),
+)
+
+#: What the operator should look at: raised once, `seen` as long as it holds, cleared when it does no
+#: longer. `key` names the kind and what it is about.
+alarms = Table(
+    "alarms",
+    CLOUD,
+    Column("key", String(128), primary_key=True),
+    Column("kind", String(32), nullable=False),
+    Column("raised", Float, nullable=False),
+    Column("seen", Float, nullable=False),
+    Column("cleared", Float),
+    Column("detail", JSON, nullable=False),
+)
+
+#: Who may look at the service (role "viewer") or steer it ("operator"). Only the token's hash is
+#: kept; `revoked` ends it at once, on every gateway.
+operators = Table(
+    "operators",
+    CLOUD,
+    Column("name", String(64), primary_key=True),
+    Column("role", String(16), nullable=False),
+    Column("sha256", String(64), nullable=False, unique=True),
+    Column("created", Float, nullable=False),
+    Column("expires", Float, nullable=False),
+    Column("revoked", Float),
+)
+
+#: Who does what only one process may do at a time, until when. `epoch` grows with every change of
+#: holder: work begun under an older one is not finished.
+leases = Table(
+    "leases",
+    CLOUD,
+    Column("name", String(32), primary_key=True),
+    Column("holder", String(64), nullable=False),
+    Column("epoch", Whole, nullable=False),
+    Column("until", Float, nullable=False),
 )
 
 #: The helper's memory of what it answered: a batch and its reply, and every report id ever summed.
