@@ -1,77 +1,128 @@
-"""The server's side of federated averaging (McMahan et al. 2017; momentum: Hsu et al. 2019)."""
+"""The server's side of federated learning: from what rounds of phones said to the next weights.
+
+A release takes weeks to reach everyone, and rounds go on meanwhile. What they bring is buffered
+and taken in one step (FedBuff, Nguyen et al. 2022), each round damped by how many releases it is
+behind.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloud.training.config import TrainingConfig
-from protocol.models.spec import ModelSpec, Weights, add_to_head, flatten_head
+from cloud.training.optimisers import OPTIMISERS, OptimiserState, Update, project_to_ball, shrinkage
+from protocol.models.spec import ModelSpec, Weights, add_to_head, flatten_head, head_dimension
+from protocol.params import Parameters
 
-__all__ = ["FederatedStep", "federated_average", "project_to_ball", "shrinkage"]
+__all__ = [
+    "FederatedStep",
+    "RoundMean",
+    "combined",
+    "federated_step",
+    "project_to_ball",
+    "settled_state",
+    "shrinkage",
+]
 
 Vector = NDArray[np.float64]
+
+_NOISE_TAIL = 6.0
+"""Standard deviations by which noise of d values is longer than sqrt(d) of them once in 10^8."""
+
+
+@dataclass(frozen=True)
+class RoundMean:
+    """One round: the mean update float64[d] of `n` phones, the std `noise` of each of its values.
+
+    `clip` is the L2 bound of every phone's update, and so of their true mean. `staleness`: releases
+    since the one they trained from.
+    """
+
+    mean: Vector
+    noise: float
+    n: int = 1
+    clip: float = math.inf
+    staleness: int = 0
 
 
 @dataclass(frozen=True)
 class FederatedStep:
-    """Where one round of phones leads. `kept` is the share of their mean update that was used."""
+    """Where rounds of phones lead. `kept` is the share of their mean update that was used, `noise`
+    the std of each of its values, `state` what the next step begins with, once `settled_state` has
+    seen the final weights."""
 
     weights: Weights
     kept: float
+    noise: float
+    state: OptimiserState
 
 
-def federated_average(
+def combined(rounds: Sequence[RoundMean]) -> Update:
+    """The rounds' means, weighted by how well each is known and damped by 1/sqrt(1 + staleness).
+
+    A round's mean is off the fleet's by its own phones, with variance at most clip²/d/n in each
+    value, and by its noise: its weight is one over the sum of both. Without noise that is FedAvg's
+    weighting by phones, with much noise the inverse variance. The order of rounds does not matter.
+
+    What is longer than the clip and the noise together explain is a phone that lied: it is cut off.
+    """
+    # Sums are rounded once, whatever the order: else it would decide the last bit.
+    weights = [_precision(each) for each in rounds]
+    total = math.fsum(weights)
+    shares = [
+        weight / total / math.sqrt(1.0 + each.staleness)
+        for weight, each in zip(weights, rounds, strict=True)
+    ]
+    damped = [each.mean * share for each, share in zip(rounds, shares, strict=True)]
+    mean = np.array([math.fsum(values) for values in zip(*damped, strict=True)])
+    variances = [(each.noise * share) ** 2 for each, share in zip(rounds, shares, strict=True)]
+    clips = [each.clip * share for each, share in zip(rounds, shares, strict=True)]
+    noise, clip = math.sqrt(math.fsum(variances)), math.fsum(clips)
+    reach = clip + noise * (math.sqrt(mean.size) + _NOISE_TAIL)
+    return Update(project_to_ball(mean, reach), noise, clip)
+
+
+def federated_step(
     spec: ModelSpec,
     current: Weights,
-    previous: Weights | None,
-    mean: Vector,
-    noise: float,
+    rounds: Sequence[RoundMean],
     config: TrainingConfig,
-    *,
-    clip: float = math.inf,
-    staleness: int = 0,
+    state: OptimiserState | None = None,
 ) -> FederatedStep:
-    """`current` moved by the phones' mean update of its head.
+    """`current` moved by what `rounds` (at least one) of phones said of its head.
 
     Args:
-        previous: the release before `current`, for heavy-ball momentum. The last two releases are
-            all the state there is, so that a restarted trainer takes the same step.
-        mean: float64[head_dimension]; noise: std of each of its values.
-        clip: L2 bound of every phone's update, and so of their true mean: what lies beyond it is
-            noise, or a phone that lied, and is cut off (post-processing: it costs no privacy).
-        staleness: releases since the one the phones trained from; damps by 1/sqrt(1 + staleness)
-            (FedBuff, Nguyen et al. 2022).
+        state: of the release `current` is; None starts afresh, and of another optimiser's state
+            only the carry is taken.
     """
-    kept = shrinkage(mean, noise) if config.shrink else 1.0
-    # Shrunk first: the noise is judged by what was measured, not by what was cut off it.
-    step = project_to_ball(mean * kept, clip)
-    step = step * (config.server_rate / math.sqrt(1.0 + staleness))
-    if previous is not None and config.server_momentum > 0.0:
-        velocity = flatten_head(current, spec).astype(np.float64) - flatten_head(previous, spec)
-        step = step + config.server_momentum * velocity
-    return FederatedStep(add_to_head(current, step, spec), kept)
+    said = combined(rounds)
+    fresh = OptimiserState.fresh(config.optimiser, head_dimension(spec))
+    if state is None or state.kind != config.optimiser:
+        state = fresh if state is None else replace(fresh, carry=state.carry)
+    move = OPTIMISERS[config.optimiser](said, state, config)
+    step = move.step + state.carry if config.carry_rounding else move.step
+    return FederatedStep(add_to_head(current, step, spec), move.kept, said.noise, move.state)
 
 
-def project_to_ball(vector: Vector, radius: float) -> Vector:
-    """The nearest vector of L2 norm at most `radius`; zeros for one that is not finite."""
-    length = float(np.linalg.norm(vector))
-    if not math.isfinite(length):
-        return np.zeros_like(vector)
-    return vector if length <= radius else vector * (radius / length)
+def settled_state(
+    step: FederatedStep, weights: Weights, spec: ModelSpec, config: TrainingConfig
+) -> OptimiserState:
+    """The state to keep with the release of `weights` (the step's, refreshed or not)."""
+    if not config.carry_rounding:
+        return step.state
+    meant = flatten_head(weights, spec).astype(np.float64)
+    held = flatten_head(Parameters.of(weights, spec, 0).weights(), spec).astype(np.float64)
+    # What lies beyond the grid's end is not to come: it would pile up there.
+    half = np.concatenate([np.full(weights[n].size, spec.scales[n] / 2.0) for n in spec.head])
+    return replace(step.state, carry=np.clip(meant - held, -half, half))
 
 
-def shrinkage(mean: Vector, noise: float) -> float:
-    """Positive-part James–Stein factor in 0–1: how much of `mean` its noise does not explain.
-
-    With few phones the noise is far longer than the signal, and a plain FedAvg step would be a
-    random walk. It is a function of what the phones released, so it costs no privacy.
-    """
-    length = float(np.dot(mean, mean))
-    if length <= 0.0 or not math.isfinite(length):
-        return 0.0
-    expected = max(mean.size - 2, 1) * noise * noise
-    return max(0.0, 1.0 - expected / length)
+def _precision(each: RoundMean) -> float:
+    """One over the variance of one of the round's values, as far as it is known."""
+    spread = 1.0 if math.isinf(each.clip) else each.clip**2 / each.mean.size
+    return 1.0 / (spread / each.n + each.noise**2)

@@ -38,6 +38,10 @@ class Release:
     epsilon: float
     delta: float
     created: float
+    policy: Mapping[str, float] | None = None
+    """The retrieval policy phones adopt with it; None or empty: the default one."""
+    optimiser: str | None = None
+    """Blob key of the federated optimiser's state after it; None: there is none."""
 
 
 class Shelf:
@@ -74,14 +78,6 @@ class Shelf:
         query = select(releases).where(releases.c.model == model).order_by(releases.c.version)
         with self.database.read() as connection:
             row = connection.execute(query.limit(1)).first()
-        return None if row is None else _release(row)
-
-    def of_aggregate(self, aggregate_id: int) -> Release | None:
-        """The candidate trained from this aggregate."""
-        with self.database.read() as connection:
-            row = connection.execute(
-                select(releases).where(releases.c.aggregate == aggregate_id)
-            ).first()
         return None if row is None else _release(row)
 
     def central_steps(self, model: str) -> int:

@@ -14,7 +14,8 @@ import numpy as np
 from device.settings import Settings
 from simulator.availability import draw_availability, fitted_window_share, seconds_by_hour
 from simulator.corpus import load_corpus
-from simulator.network import Faults, GatewayConnection
+from simulator.faults.plan import Fault, FaultPlan
+from simulator.network import GatewayConnection
 from simulator.people import person_of
 from simulator.quiet import quiet
 from simulator.randomness import generator
@@ -156,7 +157,7 @@ def _live(count: int) -> tuple[list[PhoneResult], int]:
                 settings=settings,
                 gateway=_NoGateway(),
                 clock=clock,
-                faults=Faults(unreachable=1.0),
+                faults=FaultPlan(unreachable=Fault(rate=1.0)),
             )
         )
     lives = [loop.create_task(phone.live()) for phone in phones]

@@ -12,9 +12,9 @@ from cloud.training.corpora import Examples, load_corpus
 from cloud.training.dpsgd import (
     example_losses,
     network_of,
-    poisson_batches,
     train_private,
 )
+from cloud.training.sampling import SeededDraws, poisson_batches
 from cloud.training.seeds import generator
 from protocol.models.forward import initial_weights
 from protocol.models.spec import SPECS, ModelSpec, Weights
@@ -108,7 +108,8 @@ def _plain(spec: ModelSpec, examples: Examples, steps: int) -> Any:
         weight_decay=config.weight_decay,
     )
     x, y = torch.tensor(examples.x), torch.tensor(examples.y)
-    for chosen in poisson_batches(len(examples), config.sampling_rate, steps, generator(KEY)):
+    draws = SeededDraws(generator(KEY))
+    for chosen in poisson_batches(len(examples), config.sampling_rate, steps, draws):
         batch = torch.from_numpy(chosen)
         optimiser.zero_grad()
         example_losses(spec, network(x[batch]), y[batch]).mean().backward()

@@ -5,8 +5,16 @@ project, so nothing of any user is in them. `data/` holds the lines, the code on
 always in the same way.
 """
 
-from cloud.training.corpora.corpus import Corpus, Examples, Line, load_corpus
+from cloud.training.corpora.corpus import Corpus, Examples, Line, joined, load_corpus
 from cloud.training.corpora.dedup import dedup_lines
 from cloud.training.corpora.router import router_lines
 
-__all__ = ["Corpus", "Examples", "Line", "dedup_lines", "load_corpus", "router_lines"]
+__all__ = [
+    "Corpus",
+    "Examples",
+    "Line",
+    "dedup_lines",
+    "joined",
+    "load_corpus",
+    "router_lines",
+]

@@ -81,10 +81,11 @@ def dedup_lines() -> Iterator[Line]:
                         pair = in_context(pair, language, rng, same=label == "duplicate")
                     swapped = (pair[1], pair[0]) if rng.random() < 0.5 else pair
                     origin = "template-held-out" if out else "template"
-                    yield Line(swapped, (label,), language, origin)
-    for line in read_lines("dedup.handwritten.txt"):
-        language, label, first, second = split_label(line, 4)
-        yield Line((first, second), (label,), language, "handwritten")
+                    yield Line(swapped, (label,), language, origin, family.paraphrases[0])
+    for name, origin in (("handwritten", "handwritten"), ("probes", "probe")):
+        for line in read_lines(f"dedup.{name}.txt"):
+            language, label, first, second = split_label(line, 4)
+            yield Line((first, second), (label,), language, origin, first)
 
 
 def _pairs(

@@ -57,9 +57,10 @@ def router_lines() -> Iterator[Line]:
                 framed = tuple(frame.replace("{o}", phrase) for frame in frames)
                 counts = (SAMPLES_PER_PHRASE, SAMPLES_PER_HELD_OUT_PHRASE)
                 yield from _samples(language, labels, held_out(position), framed, slots, counts)
-    for line in read_lines("router.handwritten.txt"):
-        tongue, layers, text = split_label(line, 3)
-        yield Line((text,), tuple(layers.split()), tongue, "handwritten")
+    for name, origin in (("handwritten", "handwritten"), ("probes", "probe")):
+        for line in read_lines(f"router.{name}.txt"):
+            tongue, layers, text = split_label(line, 3)
+            yield Line((text,), tuple(layers.split()), tongue, origin, text)
 
 
 def _sections(name: str) -> Iterator[tuple[tuple[str, ...], int, str]]:
@@ -89,7 +90,8 @@ def _samples(
         text = _spoken(fill(choose(templates, rng), draw(slots, rng), rng), language, rng)
         if text not in seen:
             seen.add(text)
-            yield Line((text,), labels, language, "template-held-out" if out else "template")
+            origin = "template-held-out" if out else "template"
+            yield Line((text,), labels, language, origin, templates[0])
 
 
 def _spoken(text: str, language: str, rng: np.random.Generator) -> str:

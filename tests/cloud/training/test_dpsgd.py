@@ -15,11 +15,11 @@ from cloud.training.config import TRAINING
 from cloud.training.corpora import Examples
 from cloud.training.dpsgd import (
     network_of,
-    poisson_batches,
     spent_epsilon,
     train_private,
     weights_of,
 )
+from cloud.training.sampling import SeededDraws, poisson_batches
 from cloud.training.seeds import generator, key_for
 from protocol.models.forward import forward, initial_weights
 from protocol.models.spec import DEDUP, SPECS, Weights, flatten_head
@@ -139,7 +139,7 @@ def test_the_same_key_gives_the_same_weights_and_another_key_others() -> None:
 
 
 def test_poisson_batches_vary_in_size_around_the_rate() -> None:
-    sizes = [batch.size for batch in poisson_batches(2000, 0.1, 200, generator(4))]
+    sizes = [batch.size for batch in poisson_batches(2000, 0.1, 200, SeededDraws(generator(4)))]
     assert np.mean(sizes) == pytest.approx(200, rel=0.03)
     assert np.std(sizes) == pytest.approx(np.sqrt(2000 * 0.1 * 0.9), rel=0.2)
 

@@ -1,4 +1,4 @@
-"""The federated step: exact FedAvg without noise, no step at all when noise explains everything."""
+"""The federated step: exact FedAvg without noise, nothing where noise explains everything."""
 
 from __future__ import annotations
 
@@ -11,12 +11,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cloud.training.config import TRAINING
-from cloud.training.corpora import Examples
-from cloud.training.federated import federated_average, project_to_ball, shrinkage
+from cloud.training.federated import (
+    RoundMean,
+    combined,
+    federated_step,
+    project_to_ball,
+    settled_state,
+    shrinkage,
+)
+from cloud.training.optimisers import OptimiserState
 from cloud.training.seeds import generator
-from cloud.training.usage import LEAST, MOST, example_weights, usage_mix
 from protocol.models.forward import initial_weights
-from protocol.models.spec import DEDUP, ROUTER, flatten_head, head_dimension
+from protocol.models.spec import ROUTER, Weights, flatten_head, head_dimension
+from protocol.params import Parameters
 
 CONFIG = TRAINING["router"]
 DIMENSION = head_dimension(ROUTER)
@@ -25,7 +32,7 @@ DIMENSION = head_dimension(ROUTER)
 def test_without_noise_it_is_federated_averaging() -> None:
     current = initial_weights(ROUTER, generator(1))
     mean = np.random.default_rng(1).normal(size=DIMENSION) * 0.01
-    step = federated_average(ROUTER, current, None, mean, 0.0, CONFIG)
+    step = federated_step(ROUTER, current, [RoundMean(mean, 0.0)], CONFIG)
     moved = flatten_head(step.weights, ROUTER) - flatten_head(current, ROUTER)
     assert step.kept == 1.0
     assert np.allclose(moved, mean, atol=1e-6)
@@ -33,29 +40,23 @@ def test_without_noise_it_is_federated_averaging() -> None:
     assert all((step.weights[name] == current[name]).all() for name in untouched)
 
 
-def test_staleness_damps_and_momentum_carries_on() -> None:
+def test_staleness_damps() -> None:
     current = initial_weights(ROUTER, generator(1))
-    previous = initial_weights(ROUTER, generator(2))
     mean = np.full(DIMENSION, 0.01)
-    stale = federated_average(ROUTER, current, None, mean, 0.0, CONFIG, staleness=3)
+    stale = federated_step(ROUTER, current, [RoundMean(mean, 0.0, staleness=3)], CONFIG)
     assert np.allclose(
         flatten_head(stale.weights, ROUTER) - flatten_head(current, ROUTER), 0.005, atol=1e-6
     )
-    rolling = replace(CONFIG, server_momentum=0.5)
-    step = federated_average(ROUTER, current, previous, mean, 0.0, rolling)
-    velocity = flatten_head(current, ROUTER) - flatten_head(previous, ROUTER)
-    moved = flatten_head(step.weights, ROUTER) - flatten_head(current, ROUTER)
-    assert np.allclose(moved, mean + 0.5 * velocity, atol=1e-5)
 
 
 def test_no_mean_moves_the_head_further_than_one_phone_may() -> None:
     current = initial_weights(ROUTER, generator(1))
     wild = np.random.default_rng(4).normal(size=DIMENSION) * 1e6
-    step = federated_average(ROUTER, current, None, wild, 0.01, CONFIG, clip=1.0)
+    step = federated_step(ROUTER, current, [RoundMean(wild, 0.01, clip=1.0)], CONFIG)
     moved = flatten_head(step.weights, ROUTER) - flatten_head(current, ROUTER)
     assert np.linalg.norm(moved) == pytest.approx(1.0, abs=1e-3)
     broken = np.full(DIMENSION, np.nan)
-    still = federated_average(ROUTER, current, None, broken, 0.01, CONFIG, clip=1.0)
+    still = federated_step(ROUTER, current, [RoundMean(broken, 0.01, clip=1.0)], CONFIG)
     assert (flatten_head(still.weights, ROUTER) == flatten_head(current, ROUTER)).all()
 
 
@@ -97,38 +98,109 @@ def test_a_broken_mean_moves_nothing(broken: NDArray[np.float64]) -> None:
     assert shrinkage(broken, 1.0) == 0.0
 
 
-def two_languages() -> Examples:
-    y = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0]], dtype=np.float32)
-    return Examples(np.zeros((4, 2), dtype=np.float32), y, ("zh", "zh", "en", "en"))
+# --- several rounds in one step -------------------------------------------------------------------
 
 
-def test_usage_weighs_language_and_layer() -> None:
-    mix = usage_mix(
-        {
-            "histograms": [
-                {"histogram": "language", "bin": "zh", "estimate": 0.6, "low": 0, "high": 1},
-                {"histogram": "language", "bin": "en", "estimate": 0.2, "low": 0, "high": 1},
-                {"histogram": "top_layer", "bin": "working", "estimate": 0.1},
-                {"histogram": "top_layer", "bin": "structured", "estimate": 0.4},
-                {"histogram": "top_layer", "bin": "raw", "estimate": 0.1},
-            ]
-        }
-    )
-    router = example_weights(two_languages(), ROUTER, mix)
-    assert router == pytest.approx([1.5 * 0.5, 1.5 * 2.0, 0.5 * 1.25, 0.25])
-    assert example_weights(two_languages(), DEDUP, mix) == pytest.approx([1.5, 1.5, 0.5, 0.5])
-
-
-@given(st.lists(st.floats(-2.0, 2.0), min_size=5, max_size=5))
-def test_noisy_estimates_keep_weights_bounded(values: list[float]) -> None:
-    bins = ("zh", "en", "working", "structured", "raw")
-    entries = [
-        {"histogram": "language" if i < 2 else "top_layer", "bin": name, "estimate": value}
-        for i, (name, value) in enumerate(zip(bins, values, strict=True))
+def rounds_of(seed: int, count: int = 4) -> list[RoundMean]:
+    rng = np.random.default_rng(seed)
+    return [
+        RoundMean(
+            rng.normal(size=DIMENSION) * 0.01,
+            float(rng.uniform(0.0, 0.01)),
+            int(rng.integers(50, 5_000)),
+            1.0,
+            int(rng.integers(0, 4)),
+        )
+        for _ in range(count)
     ]
-    weights = example_weights(two_languages(), ROUTER, usage_mix({"histograms": entries}))
-    assert ((weights >= LEAST) & (weights <= MOST)).all()
 
 
-def test_no_usage_known_means_even_weights() -> None:
-    assert (example_weights(two_languages(), ROUTER, {}) == 1.0).all()
+@given(seed=st.integers(0, 2**32 - 1), order=st.permutations(range(4)))
+def test_the_order_of_rounds_does_not_matter(seed: int, order: list[int]) -> None:
+    rounds = rounds_of(seed)
+    ours, theirs = combined(rounds), combined([rounds[place] for place in order])
+    assert (ours.mean == theirs.mean).all()
+    assert (ours.noise, ours.clip) == (theirs.noise, theirs.clip)
+
+
+def test_without_noise_rounds_weigh_by_their_phones() -> None:
+    few = RoundMean(np.full(DIMENSION, 0.001), 0.0, 100, 1.0)
+    many = RoundMean(np.full(DIMENSION, 0.002), 0.0, 300, 1.0)
+    assert combined([few, many]).mean == pytest.approx(np.full(DIMENSION, 0.00175))
+
+
+def test_with_much_noise_rounds_weigh_by_its_inverse_variance() -> None:
+    loud = RoundMean(np.full(DIMENSION, 0.1), 2.0, 1_000, 1.0)
+    quiet = RoundMean(np.full(DIMENSION, 0.2), 1.0, 1_000, 1.0)
+    both = combined([loud, quiet])
+    assert both.mean == pytest.approx(np.full(DIMENSION, 0.18), rel=1e-4)
+    assert both.noise == pytest.approx(np.sqrt(0.2**2 * 4 + 0.8**2), rel=1e-4)
+    assert both.noise < 1.0, "two rounds know more than the better one"
+
+
+def test_more_stale_rounds_move_less() -> None:
+    (fresh,) = rounds_of(5, 1)
+    lengths = [
+        float(np.linalg.norm(combined([replace(fresh, staleness=s)]).mean)) for s in range(6)
+    ]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[3] == pytest.approx(lengths[0] / 2.0)
+    with_other = [
+        float(
+            combined([replace(fresh, staleness=s), replace(fresh, staleness=1)]).mean @ fresh.mean
+        )
+        for s in range(6)
+    ]
+    assert with_other == sorted(with_other, reverse=True)
+    assert len(set(with_other)) == 6
+
+
+def test_a_lying_round_is_cut_to_what_clip_and_noise_explain() -> None:
+    wild = RoundMean(np.full(DIMENSION, 1e3), 0.001, 100, 1.0)
+    assert np.linalg.norm(combined([wild]).mean) < 1.0 + 0.001 * (np.sqrt(DIMENSION) + 10)
+    rng = np.random.default_rng(1)
+    honest = RoundMean(rng.normal(size=DIMENSION) * 0.5, 0.5, 100, 1.0)
+    assert (combined([honest]).mean == honest.mean).all()
+
+
+# --- the phones' grid -----------------------------------------------------------------------------
+
+
+def on_grid(weights: Weights) -> Weights:
+    return Parameters.of(weights, ROUTER, 0).weights()
+
+
+@pytest.mark.parametrize("carry", [True, False])
+def test_what_the_grid_rounds_off_is_carried_until_it_arrives(carry: bool) -> None:
+    config = replace(CONFIG, carry_rounding=carry)
+    start = current = on_grid(initial_weights(ROUTER, generator(1)))
+    small = RoundMean(np.full(DIMENSION, ROUTER.scales["w2"] / 8.0), 0.0, 100, 1e6)
+    state = None
+    for _ in range(16):
+        step = federated_step(ROUTER, current, [small], config, state)
+        state = settled_state(step, step.weights, ROUTER, config)
+        assert state.remembers == bool(state.carry.any())
+        current = on_grid(step.weights)
+    moved = flatten_head(current, ROUTER) - flatten_head(start, ROUTER)
+    expected = 2 * ROUTER.scales["w2"] if carry else 0.0
+    assert moved == pytest.approx(np.full(DIMENSION, expected))
+
+
+def test_nothing_piles_up_beyond_the_end_of_the_grid() -> None:
+    current = on_grid(initial_weights(ROUTER, generator(1)))
+    far = RoundMean(np.full(DIMENSION, 100.0), 0.0, 100, 1e6)
+    step = federated_step(ROUTER, current, [far], CONFIG)
+    state = settled_state(step, step.weights, ROUTER, CONFIG)
+    assert np.abs(state.carry).max() <= ROUTER.scales["w2"] / 2.0
+
+
+def test_another_optimiser_takes_over_only_what_was_rounded_off() -> None:
+    current = on_grid(initial_weights(ROUTER, generator(1)))
+    config = replace(CONFIG, optimiser="fedavgm", server_momentum=0.9)
+    before = OptimiserState.fresh("fedadam", DIMENSION)
+    before = replace(before, first=np.ones(DIMENSION), carry=np.full(DIMENSION, 0.01), steps=9)
+    silent = RoundMean(np.zeros(DIMENSION), 0.0, 100, 1.0)
+    step = federated_step(ROUTER, current, [silent], config, before)
+    moved = flatten_head(step.weights, ROUTER) - flatten_head(current, ROUTER)
+    assert moved == pytest.approx(np.full(DIMENSION, 0.01), abs=1e-6)
+    assert (step.state.kind, step.state.steps) == ("fedavgm", 1)

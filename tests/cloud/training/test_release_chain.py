@@ -89,9 +89,9 @@ def test_a_federated_step_moves_the_head_by_the_mean_update(house: House) -> Non
     candidate = published(house)
     mean = np.full(DIMENSION, 2.0 / 32.0)
     number = house.aggregate(mean, clip=float(np.linalg.norm(mean)))
-    step = house.trainer().federated_step(number, NOW)
+    step = house.trainer().federated_step([number], NOW)
     assert step is not None
-    assert house.trainer(seed=5).federated_step(number, NOW + 9) == step
+    assert house.trainer(seed=5).federated_step([number], NOW + 9) == step
     shelf = house.shelf()
     before, after = (shelf.parameters_of(shelf.get(key)) for key in (candidate, step))
     for name, array in before.arrays.items():
@@ -106,7 +106,7 @@ def test_a_mean_beyond_the_clip_is_cut_back_to_it(house: House) -> None:
     candidate = published(house)
     wild = np.zeros(DIMENSION)
     wild[0] = 100.0
-    step = house.trainer().federated_step(house.aggregate(wild, clip=0.5), NOW)
+    step = house.trainer().federated_step([house.aggregate(wild, clip=0.5)], NOW)
     assert step is not None
     shelf = house.shelf()
     before, after = (
@@ -119,7 +119,7 @@ def test_a_mean_beyond_the_clip_is_cut_back_to_it(house: House) -> None:
 def test_a_refresh_uses_the_usage_known_before_and_is_charged(house: House) -> None:
     candidate = published(house)
     house.aggregate(np.zeros(31), task="usage", estimates=USAGE)
-    step = house.trainer().federated_step(house.aggregate(np.zeros(DIMENSION)), NOW)
+    step = house.trainer().federated_step([house.aggregate(np.zeros(DIMENSION))], NOW)
     assert step is not None
     shelf = house.shelf()
     assert shelf.get(step).metrics["central_steps"] == 18.0
@@ -130,19 +130,19 @@ def test_a_step_that_is_all_noise_makes_no_candidate(house: House) -> None:
     published(house)
     noise = np.random.default_rng(1).normal(size=DIMENSION)
     number = house.aggregate(0.9 * noise, n=50, sigma=50.0)
-    assert house.trainer().federated_step(number, NOW) is None
-    assert house.trainer().federated_step(number, NOW) is None
-    assert house.trainer(shrink=False).federated_step(number, NOW) is None, "already settled"
+    assert house.trainer().federated_step([number], NOW) is None
+    assert house.trainer().federated_step([number], NOW) is None
+    assert house.trainer(shrink=False).federated_step([number], NOW) is None, "already settled"
 
 
 def test_a_step_needs_its_own_aggregate_and_a_published_base(house: House) -> None:
     number = house.aggregate(np.zeros(DIMENSION))
     with pytest.raises(TrainingRefused, match="publish a first"):
-        house.trainer().federated_step(number, NOW)
-    with pytest.raises(TrainingRefused, match="not an aggregate"):
-        house.trainer("router").federated_step(number, NOW)
-    with pytest.raises(TrainingRefused, match="not an aggregate"):
-        house.trainer().federated_step(12345, NOW)
+        house.trainer().federated_step([number], NOW)
+    with pytest.raises(TrainingRefused, match="not all aggregates"):
+        house.trainer("router").federated_step([number], NOW)
+    with pytest.raises(TrainingRefused, match="not all aggregates"):
+        house.trainer().federated_step([12345], NOW)
 
 
 def test_a_worse_candidate_is_rejected_and_never_published(house: House) -> None:
@@ -209,7 +209,8 @@ def test_a_phone_can_follow_every_difference(house: House) -> None:
     versions = {1: shelf.parameters_of(shelf.get(candidate))}
     for version in range(2, 19):
         target = nudged(shelf, candidate, 1, seed=version)
-        row = submit(house, target, version, metrics=shelf.get(candidate).metrics)
+        judged = {**shelf.get(candidate).metrics, "against": version - 1.0}
+        row = submit(house, target, version, metrics=judged)
         assert publisher.publish(row, NOW + version) == version
         versions[version] = shelf.parameters_of(shelf.get(row))
     manifest = open_manifest(publisher.newest()[0][2], house.public)
