@@ -43,9 +43,13 @@ async def sum_closing(
 
 async def _sum(rounds: Ref, helper: HelperPort, task: str, number: int, now: float) -> str:
     """Ask, leaving out what the helper names, until there is an answer. Gives the last status."""
-    status = "closing"
+    status, before = "closing", b""
     while status == "closing":
         batch = await rounds.ask("batch", task, number)
+        asked = batch.digest()
+        if asked == before:
+            return WAITING  # what the helper named is left out already: at the next tick, then
+        before = asked
         try:
             answer = await helper.sum_masks(batch)
         except BatchRefused as refusal:
@@ -55,7 +59,6 @@ async def _sum(rounds: Ref, helper: HelperPort, task: str, number: int, now: flo
                 "batch_refused", task=task, round=number, reason=told[0], advice=_advice(refusal)
             )
         else:
-            asked = batch.digest()
             status = cast(str, await rounds.ask("settle", task, number, asked, answer, now))
     return status
 

@@ -7,18 +7,24 @@ that everything up to it arrived.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Final
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Connection,
     and_,
+    bindparam,
     delete,
     func,
     insert,
+    literal,
     or_,
     select,
+    union_all,
     update,
 )
 
@@ -32,11 +38,24 @@ __all__ = ["AccountStanding", "MailRefused", "Mailbox"]
 MAX_ACCOUNT_BYTES = 4 << 20
 MAX_ACCOUNT_LETTERS = 10_000
 MAX_SLOT_LETTERS = 4
+MAX_PAIRING_LETTERS = 16
+"""Letters of one device that wait in slots, whichever: codes cost nothing to make up."""
 SLOT_SECONDS = 900.0
 """How long the letters of a pairing are kept: a little longer than a code serves."""
 PAGE_BYTES = 512 << 10
 PAGE_LETTERS = 64
 MAX_SEQUENCE = (1 << 63) - 1
+
+_ASKED: Final[BindParameter[str]] = bindparam("devices", expanding=True)
+_CONCERNED: Final = union_all(
+    select(members.c.device_id, members.c.account).where(
+        members.c.device_id.in_(_ASKED), members.c.removed == 0, members.c.accepted == 1
+    ),
+    select(mail.c.sender, literal("")).where(
+        mail.c.sender.in_(_ASKED), mail.c.kind == int(LetterKind.PAIRING)
+    ),
+)
+"""Devices that letters may wait for, with their account: members, and whoever is pairing."""
 
 
 class MailRefused(Exception):
@@ -111,12 +130,22 @@ class Mailbox:
 
     def waiting(self, device_id: str, after: int) -> int:
         """How many letters above `after` wait for this device."""
+        return self.letters_waiting([(device_id, after)])[0]
+
+    def letters_waiting(self, asked: Sequence[tuple[str, int]]) -> list[int]:
+        """For each (device id, after): how many letters above `after` wait for that device."""
+        devices = sorted({device_id for device_id, _ in asked})
         with self._database.read() as connection:
-            account = _account_of(connection, device_id)
-            query = select(func.count()).select_from(mail)
-            chosen = _for_device(connection, device_id, account)
-            found = connection.execute(query.where(chosen, mail.c.sequence > after))
-            return int(found.scalar_one())
+            # Most phones are in no account: one look says so for all of them.
+            accounts: dict[str, str] = {}
+            for device_id, account in connection.execute(_CONCERNED, {"devices": devices}):
+                accounts[device_id] = accounts.get(device_id) or account
+            return [
+                _count(connection, device_id, accounts[device_id] or None, after)
+                if device_id in accounts
+                else 0
+                for device_id, after in asked
+            ]
 
     def standing(self, account: str) -> AccountStanding:
         """How full an account is."""
@@ -235,12 +264,18 @@ def _check_room(connection: Connection, letter: Letter, size: int, now: float) -
     if letter.kind is LetterKind.PAIRING:
         _drop_old_slots(connection, now)
         letters, _ = _load(connection, address)
-        if letters >= MAX_SLOT_LETTERS:
+        if letters >= MAX_SLOT_LETTERS or _pairing(connection, letter) >= MAX_PAIRING_LETTERS:
             raise MailRefused("full")
         return
     letters, held = _load(connection, address)
     if letters >= MAX_ACCOUNT_LETTERS or held + size > MAX_ACCOUNT_BYTES:
         raise MailRefused("full")
+
+
+def _pairing(connection: Connection, letter: Letter) -> int:
+    """How many of its sender's letters wait in slots."""
+    own = and_(mail.c.sender == letter.sender.hex(), mail.c.kind == int(LetterKind.PAIRING))
+    return int(connection.execute(select(func.count()).where(own)).scalar_one())
 
 
 def _load(connection: Connection, address: str) -> tuple[int, int]:
@@ -286,6 +321,12 @@ def _for_device(connection: Connection, device_id: str, account: str | None) -> 
         sealed = and_(mail.c.kind == int(LetterKind.SEALED), mail.c.address == account)
         mine = or_(pairing, and_(sealed, mail.c.sequence > since))
     return and_(mail.c.sender != device_id, mine)
+
+
+def _count(connection: Connection, device_id: str, account: str | None, after: int) -> int:
+    query = select(func.count()).select_from(mail)
+    chosen = _for_device(connection, device_id, account)
+    return int(connection.execute(query.where(chosen, mail.c.sequence > after)).scalar_one())
 
 
 def _page(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from cloud.actors.sums import HISTOGRAMS
 from privacy.budget import Budget
@@ -11,7 +11,11 @@ from privacy.streams import USAGE_DIMENSION
 from protocol.models.spec import SPECS, head_dimension
 from protocol.rounds import LocalRound, Round, RoundDescriptor, SharedTask
 
-__all__ = ["columns_of", "local_round", "shared_round"]
+__all__ = ["columns_of", "local_round", "shared_round", "shown_until"]
+
+CLOSING_SECONDS: Final = 120.0
+CLOSING_SHARE: Final = 0.05
+"""A round is shown no more so long before it closes, or for this share of its length if shorter."""
 
 
 def shared_round(
@@ -65,3 +69,16 @@ def columns_of(descriptor: Round) -> dict[str, Any]:
         bins = len(HISTOGRAMS[descriptor.histogram].bins)
         columns |= {"dimension": bins, "scale": 1, "clip": 1.0, "sigma": 0.0, "base_version": 0}
     return columns
+
+
+def shown_until(opens: float, closes: float) -> float:
+    """When a round is shown for the last time, between when it opens and closes (unix seconds).
+
+    A phone pays for a report before it offers it, and the payment stands whatever becomes of the
+    offer: what left the phone is spent. So a round must not be on show when a report of a phone
+    that begins now could find it closed: it would have paid for nothing. The margin is longer than
+    a phone takes from its plan to its upload, than a gateway's snapshot is old and than the clocks
+    of two machines differ. A phone that is slower still is refused with "stale_round" and keeps its
+    count of what it paid; no report that was acknowledged is ever lost.
+    """
+    return closes - min(CLOSING_SECONDS, CLOSING_SHARE * (closes - opens))

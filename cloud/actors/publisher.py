@@ -12,11 +12,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 
 from cloud.actors.rollout import STAGES, first_percent
 from cloud.identity import signing_key
 from cloud.randomness import bits_for
+from cloud.releases.card import complete, prolonged
 from cloud.releases.keys import RoleKeys
 from cloud.releases.listing import newest_with, relist, stages_of
 from cloud.releases.repository import Repository
@@ -42,7 +43,8 @@ LIFETIME = 90 * 86_400.0
 """Seconds a manifest is good for: a mirror that is cut off can hold phones back no longer."""
 RENEWAL = LIFETIME / 3.0
 """Seconds before expiry at which the newest manifest is signed anew."""
-_METRICS = ("accuracy", "accuracy_templates", "accuracy_written", "exact")
+_METRICS = ("accuracy", "accuracy_templates", "accuracy_written", "accuracy_probes", "exact")
+"""What phones are told; a manifest holds 32 figures at most. The card has all."""
 
 
 class Publisher:
@@ -53,6 +55,8 @@ class Publisher:
         signing_key_path: file with the cloud's 32-byte Ed25519 seed.
         keys: folder of the roles' keys; `keys` beside the signing key when None. Those that are
             missing before the first root is signed are made.
+        reads_only: never to be asked to publish or to renew; needs no role's key, and makes none.
+        by_hand: only what an operator approved is published.
     """
 
     def __init__(
@@ -61,18 +65,23 @@ class Publisher:
         blobs: str | Path,
         signing_key_path: str | Path,
         keys: str | Path | None = None,
+        *,
+        reads_only: bool = False,
+        by_hand: bool = False,
     ) -> None:
         self._shelf = Shelf(database_url, blobs)
         self._key = signing_key(signing_key_path)
+        self._by_hand = by_hand
         roles = RoleKeys(keys or Path(signing_key_path).parent / "keys")
         self._repository = Repository(roles)
         with self._shelf.database.read() as connection:
             unsigned = self._repository.root(connection) is None
-        if unsigned:
+        if unsigned and not reads_only:
             roles.ensure(bits_for(None, "keys"))
 
     def publish(self, candidate_id: int, now: float) -> int | None:
-        """Publish a candidate that has passed. Returns its version, or None when it may not be.
+        """Publish a candidate that has passed. Returns its version, or None when it may not be,
+        or not yet.
 
         It begins at the first stage of a rollout, or goes to everyone at once: the first of its
         model, and all of a small fleet. Publishing it again returns the same version and writes
@@ -81,8 +90,9 @@ class Publisher:
         candidate = self._shelf.get(candidate_id)
         if candidate.status in ("published", "staged"):
             return candidate.version
-        if candidate.status != "candidate" or candidate.metrics.get("passed", 0.0) != 1.0:
-            return None
+        with self._shelf.database.read() as connection:
+            if self._ready(connection, candidate_id) is None:
+                return None
         manifest = self._manifest(candidate, now)
         return candidate.version if self._commit(candidate, manifest, now) else None
 
@@ -100,7 +110,10 @@ class Publisher:
                     connection.execute(
                         update(releases)
                         .where(releases.c.id == row.id)
-                        .values(manifest=seal_manifest(fresh, self._key))
+                        .values(
+                            manifest=seal_manifest(fresh, self._key),
+                            card=prolonged(row.card, fresh.expires),
+                        )
                     )
                     renewed.append(model)
             relist(connection, self._repository, now)
@@ -178,12 +191,15 @@ class Publisher:
             sha256=candidate.sha256,
             full=self._put(encode_full(target)),
             differences={base.version: self._difference(base, target) for base in bases},
-            metrics={name: candidate.metrics[name] for name in _METRICS},
+            metrics={
+                name: candidate.metrics[name] for name in _METRICS if name in candidate.metrics
+            },
             epsilon=candidate.epsilon,
             delta=candidate.delta,
             created=now,
             expires=now + LIFETIME,
             feature_version=SPECS[candidate.model].feature_version,
+            policy=dict(candidate.policy or {}),
         )
 
     def _difference(self, base: Release, target: Parameters) -> BlobInfo:
@@ -205,31 +221,50 @@ class Publisher:
                 return highest == candidate.version
             if newest_with(connection, candidate.model, "staged") is not None:
                 return False
-            self._enter(connection, candidate, seal_manifest(manifest, self._key), now)
+            row = self._ready(connection, candidate.id)
+            if row is None:
+                return False
+            self._enter(connection, row, manifest, now)
             relist(connection, self._repository, now)
         return True
 
+    def _ready(self, connection: Connection, candidate_id: int) -> Row[Any] | None:
+        """The candidate, if it may be published now: what an operator rejects, or takes back from
+        under it, while it is on its way here is not."""
+        row = connection.execute(select(releases).where(releases.c.id == candidate_id)).one()
+        current = newest_with(connection, row.model, "published")
+        version = 0 if current is None else current.version
+        judged = row.metrics.get("passed") == 1.0 and row.metrics.get("against", version) == version
+        allowed = not self._by_hand or row.approved is not None
+        return row if row.status == "candidate" and judged and allowed else None
+
     def _enter(
-        self, connection: Connection, candidate: Release, manifest: bytes, now: float
+        self, connection: Connection, candidate: Row[Any], manifest: Manifest, now: float
     ) -> None:
         percent = first_percent(connection) if candidate.parent else STAGES[-1]
-        status = "published" if percent == STAGES[-1] else "staged"
         connection.execute(
             update(releases)
-            .where(releases.c.id == candidate.id, releases.c.status == "candidate")
-            .values(status=status, manifest=manifest, published=now)
+            .where(releases.c.id == candidate.id)
+            .values(
+                status="published" if percent == STAGES[-1] else "staged",
+                manifest=seal_manifest(manifest, self._key),
+                card=complete(connection, candidate, manifest, now),
+                published=now,
+            )
         )
-        row = {"model": candidate.model, "version": candidate.version, "percent": percent}
-        connection.execute(insert(rollouts).values(started=now, since=now, **row))
+        stage = {"model": candidate.model, "version": candidate.version, "percent": percent}
+        connection.execute(insert(rollouts).values(started=now, since=now, **stage))
 
     def _for_first(self, manifest: bytes) -> bytes:
-        """A manifest as phones of protocol version 1 can read it: with fewer differences."""
+        """A manifest as phones of protocol version 1 can read it: with fewer differences, and
+        without a retrieval policy, of which they know nothing."""
         opened = self._opened(manifest)
-        if len(opened.differences) <= FIRST_DIFFERENCE_BASES:
+        if len(opened.differences) <= FIRST_DIFFERENCE_BASES and not opened.policy:
             return manifest
         bases = sorted(opened.differences)[-FIRST_DIFFERENCE_BASES:]
         fewer = {base: opened.differences[base] for base in bases}
-        return seal_manifest(opened.model_copy(update={"differences": fewer}), self._key)
+        poorer = opened.model_copy(update={"differences": fewer, "policy": {}})
+        return seal_manifest(poorer, self._key)
 
     def _opened(self, manifest: bytes | None) -> Manifest:
         return open_manifest(manifest or b"", self._key.public)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Final
 
-from sqlalchemy import func, select, update
+from sqlalchemy import bindparam, func, select, update
 
 from cloud.storage.database import Database, insert_once
 from cloud.storage.tables import devices, tokens
@@ -15,6 +17,9 @@ __all__ = ["DEVICE_ID_BYTES", "Device", "EnrolmentRefused", "Registry", "device_
 
 DEVICE_ID_BYTES = 16
 PUBLIC_KEY_BYTES = 32
+_OF_IDS: Final = select(
+    devices.c.device_id, devices.c.public_key, devices.c.enrolled, devices.c.revoked
+).where(devices.c.device_id.in_(bindparam("ids", expanding=True)))
 
 
 class EnrolmentRefused(Exception):
@@ -91,13 +96,15 @@ class Registry:
 
     def lookup(self, device_id: str) -> Device | None:
         """The device under that id, revoked or not."""
-        if not device_id.isalnum():  # PostgreSQL takes no NUL in a text
-            return None
+        return self.lookups([device_id])[0]
+
+    def lookups(self, device_ids: Sequence[str]) -> list[Device | None]:
+        """For each id its device, revoked or not; asked anew for every session, so that a
+        revocation holds from the next one on, at every gateway."""
+        ids = [each for each in device_ids if each.isalnum()]  # PostgreSQL takes no NUL in a text
         with self._database.read() as connection:
-            row = connection.execute(
-                select(devices).where(devices.c.device_id == device_id)
-            ).first()
-        return None if row is None else Device(**row._mapping)
+            found = {row[0]: Device(*row) for row in connection.execute(_OF_IDS, {"ids": ids})}
+        return [found.get(each) for each in device_ids]
 
     def revoke(self, device_id: str, now: float) -> bool:
         """Shut a device out from its next session on; False when there is no such device."""

@@ -11,6 +11,8 @@ production budget a release that every phone refuses is seen at the first stage 
 on, at the second from 1,130; below, only when all have it.
 
 A fleet where 1 % is less than one phone has no stages: its releases go to everyone at once.
+
+What an operator moves by hand is in cloud/releases/steering.py.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, func, select, update
 
 from cloud.releases.keys import RoleKeys
-from cloud.releases.listing import fleet_size, newest_with, relist, stages_of
+from cloud.releases.listing import fleet_size, newest_with, relist, stages_of, waiting
 from cloud.releases.repository import Repository
 from cloud.releases.tables import rollouts
 from cloud.storage import Database
@@ -31,7 +33,18 @@ from cloud.storage.tables import aggregates, releases, rounds
 from privacy import BUDGETS
 from protocol.models.spec import SPECS
 
-__all__ = ["REFUSED_BOUND", "STAGES", "Change", "Refusals", "Rollout", "first_percent", "refusals"]
+__all__ = [
+    "REFUSED_BOUND",
+    "STAGES",
+    "Change",
+    "Refusals",
+    "Rollout",
+    "first_percent",
+    "has_other",
+    "move_on",
+    "refusals",
+    "withdraw",
+]
 
 STAGES = (1, 10, 100)
 """Percent of the phones."""
@@ -41,7 +54,8 @@ refuse whatever is worse for their own few examples, so some refusals are no fau
 
 
 class Change(NamedTuple):
-    """What became of a release: ``status`` is "staged", "published" or "withdrawn"."""
+    """What became of a release: ``status`` is "staged", "published" or "withdrawn"; by hand also
+    "approved" or "rejected", of a candidate. ``percent`` of the phones may take it now."""
 
     model: str
     version: int
@@ -87,17 +101,11 @@ class Rollout:
         return changes
 
     def staged(self, model: str) -> bool:
-        """Whether a release of the model is on its way to everyone."""
+        """Whether a release of the model is on its way to everyone, or waits to be."""
         with self._database.read() as connection:
-            return newest_with(connection, model, "staged") is not None
-
-    def halt(self, model: str, now: float) -> Change | None:
-        """Withdraw the staged release of a model; None when there is none."""
-        return self._by_hand(model, ("staged",), now)
-
-    def rollback(self, model: str, now: float) -> Change | None:
-        """Withdraw the newest release of a model, staged or not; None when it is the only one."""
-        return self._by_hand(model, ("staged", "published"), now)
+            return newest_with(connection, model, "staged") is not None or bool(
+                waiting(connection, model)
+            )
 
     def close(self) -> None:
         """Give back the database's file handles."""
@@ -110,23 +118,14 @@ class Rollout:
         if row is None or row.version not in (stages := stages_of(connection, model)):
             return None
         stage = stages[row.version]
-        found = refusals(_since(connection, stage.started), f"{model}_adoption")
-        if found is not None and found.low > REFUSED_BOUND and _has_other(connection, row):
+        found = refusals(_about(connection, stage), f"{model}_adoption")
+        if found is not None and found.low > REFUSED_BOUND and has_other(connection, row):
             reason = f"{found.share:.0%} of the phones that tried it refused it"
-            return _withdraw(connection, row, reason, now)
+            return withdraw(connection, row, reason, now)
         if row.status == "staged" and now - stage.since >= self._stage_seconds:
-            return _step_up(connection, row, stage, now)
+            percent = next(step for step in STAGES if step > stage.percent)
+            return move_on(connection, row, percent, now)
         return None
-
-    def _by_hand(self, model: str, statuses: Iterable[str], now: float) -> Change | None:
-        with self._database.write() as connection:
-            found = [newest_with(connection, model, status) for status in statuses]
-            row = next((one for one in found if one is not None), None)
-            if row is None or not _has_other(connection, row):
-                return None
-            change = _withdraw(connection, row, "withdrawn by the operator", now)
-            relist(connection, self._repository, now)
-        return change
 
 
 def first_percent(connection: Connection) -> int:
@@ -156,19 +155,26 @@ def _refusals(adopted: Mapping[str, float], refused: Mapping[str, float]) -> Ref
     )
 
 
-def _since(connection: Connection, started: float) -> list[Mapping[str, Any]]:
-    """Estimates of the usage rounds that opened after `started`, newest first."""
+def _about(connection: Connection, stage: Row[Any]) -> list[Mapping[str, Any]]:
+    """Estimates of the usage rounds that opened while this version was the last one begun, newest
+    first: what phones said of a later one, withdrawn or not, is no word about it."""
+    later = select(func.min(rollouts.c.started)).where(
+        rollouts.c.model == stage.model, rollouts.c.started > stage.started
+    )
+    until = connection.scalar(later)
     same = (rounds.c.task == aggregates.c.task) & (rounds.c.round == aggregates.c.round)
     query = (
         select(aggregates.c.estimates)
         .join(rounds, same)
-        .where(aggregates.c.task.in_(("usage", "local_usage")), rounds.c.opens >= started)
+        .where(aggregates.c.task.in_(("usage", "local_usage")), rounds.c.opens >= stage.started)
         .order_by(aggregates.c.created.desc(), aggregates.c.id.desc())
     )
+    if until is not None:
+        query = query.where(rounds.c.opens < until)
     return list(connection.scalars(query))
 
 
-def _has_other(connection: Connection, row: Row[Any]) -> bool:
+def has_other(connection: Connection, row: Row[Any]) -> bool:
     """Whether phones have a version to stay with or go back to."""
     others = select(releases.c.id).where(
         releases.c.model == row.model,
@@ -178,8 +184,8 @@ def _has_other(connection: Connection, row: Row[Any]) -> bool:
     return connection.execute(others.limit(1)).first() is not None
 
 
-def _step_up(connection: Connection, row: Row[Any], stage: Row[Any], now: float) -> Change:
-    percent = next(step for step in STAGES if step > stage.percent)
+def move_on(connection: Connection, row: Row[Any], percent: int, now: float) -> Change:
+    """Let so many of the phones take a staged release; `relist` makes it known."""
     status = "published" if percent == STAGES[-1] else "staged"
     here = (rollouts.c.model == row.model) & (rollouts.c.version == row.version)
     connection.execute(update(rollouts).where(here).values(percent=percent, since=now))
@@ -190,7 +196,8 @@ def _step_up(connection: Connection, row: Row[Any], stage: Row[Any], now: float)
     return Change(row.model, row.version, status, percent)
 
 
-def _withdraw(connection: Connection, row: Row[Any], reason: str, now: float) -> Change:
+def withdraw(connection: Connection, row: Row[Any], reason: str, now: float) -> Change:
+    """Take a release back; `relist` makes it known, and phones that hold it go back."""
     connection.execute(
         update(releases).where(releases.c.id == row.id).values(status="withdrawn", reason=reason)
     )

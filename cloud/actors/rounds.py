@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, cast
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, update
 
-from cloud.actors.openings import columns_of, local_round, shared_round
+from cloud.actors.openings import columns_of, local_round, shared_round, shown_until
 from cloud.actors.sums import (
     batch_of,
     certified,
@@ -84,14 +84,17 @@ class Rounds:
         self._budget = BUDGETS[budget]
         self._tasks: tuple[Task, ...] = (LOCAL_TASK,) if helper is None else SHARED_TASKS
 
-    def descriptors(self) -> list[bytes]:
+    def descriptors(self, now: float | None = None) -> list[bytes]:
         """The signed descriptors of the open rounds, in task order.
 
         Rounds of the other way of aggregation are not shown; after a change back they are again.
+        With a time, neither is a round that closes so soon that a report might come too late.
         """
         query = select(rounds).where(rounds.c.status == "open", rounds.c.task.in_(self._tasks))
         with self._database.read() as connection:
             found = connection.execute(query).all()
+        if now is not None:
+            found = [row for row in found if now < shown_until(row.opens, row.closes)]
         return [row.descriptor for row in sorted(found, key=lambda row: TASKS.index(row.task))]
 
     def close_due(self, now: float) -> RoundsEnded:
@@ -147,8 +150,11 @@ class Rounds:
             if reason in _FOR_THE_OPERATOR:
                 _move(connection, row, "closing", reason=reason)
                 return WAITING
-            here = usable(task, number) & uploads.c.report_id.in_(list(report_ids))
+            named = uploads.c.report_id.in_(list(report_ids))
+            here = usable(task, number) & named
             dropped = connection.execute(update(uploads).where(here).values(body=b"")).rowcount
+            if not dropped and _some(connection, reports_of(task, number) & named):
+                return "closing"  # this very call was carried out before, and its answer lost
             if not dropped:
                 _end(connection, row, "refused", now, reason=reason)
                 return "refused"
@@ -243,6 +249,12 @@ class Rounds:
         row = columns_of(descriptor) | {"status": "open", "descriptor": blob}
         connection.execute(insert(rounds).values(**row))
         return number
+
+
+def _some(connection: Connection, chosen: ColumnElement[bool]) -> bool:
+    return (
+        connection.execute(select(uploads.c.upload_id).where(chosen).limit(1)).first() is not None
+    )
 
 
 def _expire_if_few(connection: Connection, row: Row[Any], now: float) -> str:

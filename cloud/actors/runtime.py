@@ -9,30 +9,43 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import structlog
 
-__all__ = ["ActorGone", "InProcessRuntime", "Ref", "Runtime"]
+__all__ = ["MAX_PENDING_CALLS", "ActorBusy", "ActorGone", "InProcessRuntime", "Ref", "Runtime"]
 
 log = structlog.get_logger("reverie.cloud.actors")
+
+MAX_PENDING_CALLS: Final = 1024
+"""Calls one caller may have waiting in one mailbox; a batch is one call."""
 
 
 class ActorGone(Exception):
     """The actor cannot be reached; the call's outcome is unknown and it may be repeated."""
 
 
+class ActorBusy(ActorGone):
+    """The call was not taken: the mailbox is full, or the actor cannot be built just now."""
+
+
 class Ref(Protocol):
     """A handle on one actor."""
 
     async def ask(self, method: str, *args: Any) -> Any:
-        """Call `method` and wait for its result or its exception."""
+        """Call `method` and wait for its result or its exception.
+
+        Raises:
+            ActorBusy: the call was not taken.
+            ActorGone: nobody knows whether it was carried out.
+        """
         ...
 
     def tell(self, method: str, *args: Any) -> None:
-        """Call `method` and forget it; a failure is logged."""
+        """Call `method` and forget it; a failure is logged. Raises as `ask` does."""
         ...
 
 
@@ -106,6 +119,7 @@ class _InlineRef:
 class _ThreadRef:
     def __init__(self, name: str, build: Callable[[], Any]) -> None:
         self._name = name
+        self._room = threading.BoundedSemaphore(MAX_PENDING_CALLS)
         self._mailbox = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"actor-{name}")
         try:
             self._actor = self._mailbox.submit(build).result()
@@ -125,10 +139,16 @@ class _ThreadRef:
         await asyncio.to_thread(self._mailbox.shutdown)
 
     def _submit(self, method: str, args: tuple[Any, ...]) -> Future[Any]:
+        call = getattr(self._actor, method)
+        if not self._room.acquire(blocking=False):
+            raise ActorBusy(f"the actor {self._name} has {MAX_PENDING_CALLS} calls waiting")
         try:
-            return self._mailbox.submit(getattr(self._actor, method), *args)
+            submitted = self._mailbox.submit(call, *args)
         except RuntimeError:
+            self._room.release()
             raise ActorGone(f"the actor {self._name} has stopped") from None
+        submitted.add_done_callback(lambda _: self._room.release())
+        return submitted
 
     def _report(self, method: str, done: Future[Any]) -> None:
         if not done.cancelled() and (error := done.exception()) is not None:

@@ -210,6 +210,16 @@ def test_a_badly_sealed_report_is_left_out(leader: Leader) -> None:
     assert leader.settle(smaller) == "closed"
 
 
+def test_dropping_twice_is_dropping_once(leader: Leader) -> None:
+    leader.send(N_MIN + 1)
+    leader.rounds.close_due(CLOSE)
+    batch = leader.ask()
+    said = ("seal", batch.report_ids[:1], CLOSE)
+    for _ in range(2):  # the actor was killed after its commit, and asked again
+        assert leader.rounds.drop("usage", 1, *said) == "closing"
+    assert len(leader.ask().report_ids) == N_MIN
+
+
 def test_dropping_below_n_min_expires_the_round(leader: Leader) -> None:
     leader.send(N_MIN)
     leader.rounds.close_due(CLOSE)

@@ -12,13 +12,21 @@ from typing import Any
 import pytest
 
 from cloud.actors.intake import Intake, UploadRow
+from cloud.actors.ray_host import Host
 from cloud.actors.ray_runtime import RayRuntime
 from cloud.actors.registry import EnrolmentRefused, Registry
 from cloud.actors.rounds import Rounds
-from cloud.actors.runtime import ActorGone, InProcessRuntime, Runtime
+from cloud.actors.runtime import (
+    MAX_PENDING_CALLS,
+    ActorBusy,
+    ActorGone,
+    InProcessRuntime,
+    Runtime,
+)
 from cloud.helper_client import HelperIdentity
 from cloud.identity import ensure_key
 from cloud.randomness import SeededBits
+from cloud.storage import DatabaseUnavailable
 from tests.cloud.world import START, raw_report, sqlite
 
 
@@ -131,7 +139,7 @@ async def test_a_killed_actor_forgets_nothing(
     url = _open_usage_round(tmp_path)
     intake = runtime.spawn("intake", Intake, url, str(tmp_path / "signing.key"))
     first = await intake.ask("commit", [_row(1)])
-    handle: Any = ray.get_actor("intake", namespace=runtime.namespace)
+    handle: Any = ray.get_actor(runtime.actor_name("intake"), namespace=runtime.namespace)
     ray.kill(handle, no_restart=False)
     again = await intake.ask("commit", [_row(1), _row(2)])
     known = await intake.ask("known", [("phone-1", _row(1).upload_id)])
@@ -159,3 +167,79 @@ class Relay:
 
     def count(self) -> int:
         return int(asyncio.run(self._registry.ask("count")))
+
+
+class Slow:
+    """Answers when it is let go."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+
+    def wait(self) -> None:
+        self.go.wait()
+
+
+async def test_a_full_mailbox_says_busy_and_takes_calls_again() -> None:
+    runtime = InProcessRuntime(inline=False)
+    slow = Slow()
+    ref = runtime.spawn("slow", lambda: slow)
+    waiting = [asyncio.ensure_future(ref.ask("wait")) for _ in range(MAX_PENDING_CALLS)]
+    await asyncio.sleep(0)
+    with pytest.raises(ActorBusy):
+        await ref.ask("wait")
+    slow.go.set()
+    await asyncio.gather(*waiting)
+    await ref.ask("wait")
+    await runtime.stop()
+
+
+class Unbuildable:
+    """Its database is away until `here`."""
+
+    here = False
+
+    def __init__(self) -> None:
+        if not Unbuildable.here:
+            raise DatabaseUnavailable("cannot open the database")
+
+    def hello(self) -> str:
+        return "hello"
+
+
+def _raised(answer: tuple[bool, Any]) -> type[BaseException] | None:
+    done, value = answer
+    return None if done else type(value)
+
+
+def test_a_host_builds_its_actor_when_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    host = Host("one", Unbuildable, (), {}, lambda: now)
+    told = [_raised(host.call("hello", ())) for _ in range(3)]
+    assert told == [DatabaseUnavailable, ActorBusy, ActorBusy]
+    now += 0.6
+    assert _raised(host.call("hello", ())) is DatabaseUnavailable
+    now += 0.6  # the pause has grown
+    assert _raised(host.call("hello", ())) is ActorBusy
+    monkeypatch.setattr(Unbuildable, "here", True)
+    now += 0.6
+    assert host.call("hello", ()) == (True, "hello")
+
+
+class Odd(Exception):
+    """Cannot be built from what it shows of itself."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def test_an_exception_that_cannot_travel_is_named() -> None:
+    host = Host("one", OddRaiser, (), {})
+    done, error = host.call("fail", ())
+    assert not done
+    assert type(error) is RuntimeError
+    assert "Odd" in str(error)
+
+
+class OddRaiser:
+    def fail(self) -> None:
+        raise Odd(1, 2)
