@@ -15,12 +15,12 @@ from cloud.documents.library import Library, Published
 from cloud.documents.reading import FileUnusable, name_of, read_facts
 from protocol.errors import DocumentRefused
 
-__all__ = ["app"]
+__all__ = ["app", "publish"]
 
 COLUMNS = ("name", "version", "records", "size", "whole", "deltas", "published", "expires")
 
 app = typer.Typer()
-publish = typer.Typer(help="Publish a public document to every phone.", no_args_is_help=True)
+publish = typer.Typer(help="Publish a document, or a release that waits.", no_args_is_help=True)
 app.add_typer(publish, name="publish")
 
 State = Annotated[

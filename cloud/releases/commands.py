@@ -1,4 +1,4 @@
-"""`reverie-cloud keys`, `halt` and `rollback`."""
+"""`reverie-cloud keys`; the commands of releases are in steer_commands.py."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 import typer
 from platformdirs import user_data_path
 
-from cloud.actors.rollout import Change, Rollout
 from cloud.config import CloudConfig
 from cloud.console import fail, out, plain_errors, print_json, show
+from cloud.releases import steer_commands
 from cloud.releases.keys import RoleKeys
 from cloud.releases.repository import Repository, majority
 from cloud.storage import Database
@@ -28,6 +28,7 @@ COLUMNS = ("role", "version", "keys", "threshold", "here", "expires")
 MOST_ROOT_KEYS = 8
 
 app = typer.Typer()
+app.add_typer(steer_commands.app)
 keys = typer.Typer(
     help="The keys that sign what phones may install (TUF: root, targets, snapshot, timestamp).",
     no_args_is_help=True,
@@ -46,7 +47,6 @@ RootKeys = Annotated[
     int,
     typer.Option(min=1, max=MOST_ROOT_KEYS, help="Root keys to make; a majority of them signs."),
 ]
-Model = Annotated[Literal["router", "dedup"], typer.Argument(help="Whose release.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 _STATE = user_data_path("reverie") / "cloud"
 
@@ -146,31 +146,6 @@ def rotate_root(
         _tell(database, target, repository, as_json)
 
 
-@app.command()
-def halt(model: Model, state: State = _STATE, as_json: Json = False) -> None:
-    """Withdraw a release that is on its way to all phones; those that have it go back.
-
-    Example:
-
-      reverie-cloud halt router
-    """
-    with _rollout(state) as rollout:
-        _moved(rollout.halt(model, time.time()), f"no {model} release is on its way", as_json)
-
-
-@app.command()
-def rollback(model: Model, state: State = _STATE, as_json: Json = False) -> None:
-    """Withdraw the newest release of a model; the one before is the newest again.
-
-    Example:
-
-      reverie-cloud rollback router
-    """
-    with _rollout(state) as rollout:
-        change = rollout.rollback(model, time.time())
-        _moved(change, f"there is no earlier {model} to go back to", as_json)
-
-
 @contextmanager
 def _opened(
     state: Path, root: Path | None, *, make: bool = False
@@ -186,18 +161,6 @@ def _opened(
             yield database, roles, Repository(roles)
         finally:
             database.close()
-
-
-@contextmanager
-def _rollout(state: Path) -> Iterator[Rollout]:
-    _check_cloud(state, False)
-    config = CloudConfig(state=state)
-    with plain_errors(state):
-        rollout = Rollout(config.database_url, config.keys)
-        try:
-            yield rollout
-        finally:
-            rollout.close()
 
 
 def _check_cloud(state: Path, make: bool) -> None:
@@ -228,12 +191,3 @@ def _tell(database: Database, roles: RoleKeys, repository: Repository, as_json: 
         return
     show("roles", rows, COLUMNS)
     out.print(f"root      {pin}", highlight=False, soft_wrap=True)
-
-
-def _moved(change: Change | None, otherwise: str, as_json: bool) -> None:
-    if change is None:
-        fail(otherwise)
-    if as_json:
-        print_json({"model": change.model, "version": change.version, "status": change.status})
-    else:
-        out.print(f"{change.model} {change.version} is withdrawn", highlight=False)

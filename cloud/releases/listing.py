@@ -20,7 +20,7 @@ from protocol.models.spec import SPECS
 from protocol.publication import published_name
 from protocol.release import target_name
 
-__all__ = ["fleet_size", "newest_with", "relist", "stages_of"]
+__all__ = ["fleet_size", "newest_with", "relist", "stages_of", "waiting"]
 
 WITHDRAWN_NAMED = 16
 """Withdrawn versions that are named, newest ones: a phone on an older one takes a newer release
@@ -59,6 +59,13 @@ def newest_with(connection: Connection, model: str, status: str) -> Row[Any] | N
     """The newest row of the releases table with this status."""
     query = select(releases).where(releases.c.model == model, releases.c.status == status)
     return connection.execute(query.order_by(releases.c.version.desc()).limit(1)).first()
+
+
+def waiting(connection: Connection, model: str) -> list[Row[Any]]:
+    """The candidates that passed the gate and are not published yet, newest first."""
+    query = select(releases).where(releases.c.model == model, releases.c.status == "candidate")
+    rows = connection.execute(query.order_by(releases.c.version.desc()))
+    return [row for row in rows if row.metrics.get("passed") == 1.0]
 
 
 def stages_of(connection: Connection, model: str) -> Mapping[int, Row[Any]]:

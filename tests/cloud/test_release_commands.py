@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from cloud import console
 from cloud.cli import app
+from cloud.releases.card import FORMAT
 from cloud.releases.repository import Repository
 from tests.cloud.test_rollout import Service
 from tests.cloud.world import START
@@ -99,22 +102,86 @@ def test_no_cloud_here(tmp_path: Path) -> None:
 
 
 def test_every_command_shows_an_example() -> None:
-    for command in ("keys init", "keys show", "keys rotate", "keys rotate-root", "halt"):
+    commands = ("keys init", "keys show", "keys rotate", "keys rotate-root", "halt", "rollback")
+    for command in (*commands, "advance", "releases", "card", "publish release"):
         result = run.invoke(app, [*command.split(), "--help"])
         assert f"reverie-cloud {command}" in result.output
 
 
-def test_halt_and_rollback(tmp_path: Path) -> None:
-    service = Service(tmp_path, 20_000)
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    """20,000 phones, of which all may take dedup 1."""
+    made = Service(tmp_path, 20_000)
+    made.publish(1, START)
+    yield made
+    made.close()
+
+
+def test_halt_and_rollback(service: Service, tmp_path: Path) -> None:
     state = str(tmp_path)
-    service.publish(1, START)
     assert "no dedup release is on its way" in fails("halt", "dedup", "--state", state)
     assert "no earlier dedup" in fails("rollback", "dedup", "--state", state)
     service.publish(2, START + 1)
     withdrawn = shown("halt", "dedup", "--state", state)
-    assert withdrawn == {"model": "dedup", "version": 2, "status": "withdrawn"}
+    assert withdrawn == {"model": "dedup", "version": 2, "status": "withdrawn", "percent": 0}
     assert service.listed() == {"models/dedup/1": 100}
     service.publish(3, START + 2)
+    assert "3 is" in fails("rollback", "dedup", "--state", state, "--version", "2")
     result = run.invoke(app, ["rollback", "dedup", "--state", state])
     assert "dedup 3 is withdrawn" in result.stdout
-    service.close()
+    assert {one["by"] for one in service.events("steered")} == {"cli"}
+
+
+def test_advance(service: Service, tmp_path: Path) -> None:
+    state = str(tmp_path)
+    assert "on its way to all phones" in fails("advance", "dedup", "--state", state)
+    service.publish(2, START + 1)
+    result = run.invoke(app, ["advance", "dedup", "--state", state])
+    assert "dedup 2 goes to every phone now" in result.stdout
+    assert service.listed() == {"models/dedup/2": 100}
+
+
+def test_publish_release(service: Service, tmp_path: Path) -> None:
+    state = str(tmp_path)
+    assert "no dedup candidate waits" in fails("publish", "release", "dedup", "--state", state)
+    service.candidate(2)
+    result = run.invoke(app, ["publish", "release", "dedup", "--state", state])
+    assert "dedup 2 is approved: the next tick publishes it" in result.stdout
+    service.candidate(3)
+    for blob in service.blobs.iterdir():
+        blob.unlink()
+    assert "parameters are lost" in fails("publish", "release", "dedup", "--state", state)
+
+
+def test_releases_fit_a_hundred_characters(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = str(tmp_path)
+    service.candidate(2)
+    run.invoke(app, ["halt", "dedup", "--state", state])
+    service.candidate(3)
+    monkeypatch.setattr(console.out, "_width", 100)
+    for command in ("releases", "status"):
+        result = run.invoke(app, [command, "--state", state])
+        assert "approval" in result.stdout
+        assert "…" not in result.stdout
+        assert max(len(line) for line in result.stdout.splitlines()) <= 100
+    result = run.invoke(app, ["releases", "--state", state])
+    assert "dedup 2 rejected: rejected by cli" in result.stdout
+    listed = json.loads(run.invoke(app, ["releases", "--state", state, "--json"]).stdout)
+    assert [line["waiting"] for line in listed] == [None, None, "approval"]
+    assert listed[0]["card"]["format"] == FORMAT
+
+
+def test_card(service: Service, tmp_path: Path) -> None:
+    state = str(tmp_path)
+    assert "there is no router release" in fails("card", "router", "--state", state)
+    assert "there is no dedup 9" in fails("card", "dedup", "9", "--state", state)
+    found = shown("card", "dedup", "--state", state)
+    assert (found["version"], found["status"], found["format"]) == (1, "published", FORMAT)
+    page = run.invoke(app, ["card", "dedup", "--markdown", "--state", state])
+    assert page.exit_code == 0
+    assert page.stdout.startswith("# dedup 1\n")
+    table = run.invoke(app, ["card", "dedup", "1", "--state", state])
+    assert table.exit_code == 0
+    assert "Intended use" in table.stdout
