@@ -11,11 +11,18 @@ _STOPS = "Ctrl-C stops it."
 _NOT_PRIVATE = "[bold red]The demo budget is not private.[/]"
 
 
-def tell_cloud(listening: Listening, budget: str, aggregation: str, helper_url: str | None) -> None:
+def tell_cloud(
+    listening: Listening, budget: str, aggregation: str, helper_url: str | None, role: str = "all"
+) -> None:
     """The cloud's address, keys, and who must be trusted for its rounds to be private."""
     _line("cloud", listening.url)
     _line("public key", listening.public_key)
+    if role == "gateway":
+        _line("role", "gateway: the processes of role all hand out tokens and move rounds on")
+        out.print(_STOPS)
+        return
     _line("token", f"{listening.token}  (enrols one phone, once)")
+    _line("admin", f"{listening.url}/admin/  (let yourself in: reverie-cloud operator add NAME)")
     if aggregation == "local":
         _line("aggregation", "local: no helper, every phone protects its own answer; counts only")
     else:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import time
-from hashlib import sha256
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from platformdirs import user_data_path
 
-from cloud.actors.registry import Registry
+from cloud.admin.commands import app as operator_commands
+from cloud.admin.looking import app as looking_commands
 from cloud.announcements import tell_cloud, tell_helper
-from cloud.config import DAY, DEFAULT_HELPER_PORT, DEFAULT_PORT, CloudConfig
-from cloud.console import check_bind, fail, out, plain_errors, print_json, show
+from cloud.config import DEFAULT_HELPER_PORT, DEFAULT_PORT, CloudConfig
+from cloud.console import check_bind, fail, plain_errors, print_json
 from cloud.documents import commands as document_commands
 from cloud.helper_token import FILE_NAME
 from cloud.logs import configure_logs
+from cloud.loops import run
 from cloud.releases.commands import app as release_commands
 from cloud.serve import (
+    DRAIN_SECONDS,
+    LEASE_SECONDS,
+    REFRESH_SECONDS,
     HelperListening,
     HelperOptions,
     Listening,
@@ -28,19 +31,16 @@ from cloud.serve import (
     serve_cloud,
     serve_helper,
 )
-from cloud.service import TOKEN_BYTES
-from cloud.storage import Database
 from cloud.storage.commands import app as storage_commands
-from cloud.storage.places import has_cloud, name_places
-from cloud.storage.work import report
+from cloud.storage.places import name_places
+from cloud.telemetry import exported
 from cloud.tls import load_tls
+from cloud.training.corpora.contributed import read_contributed
+from cloud.watching import app as watching_commands
 
 __all__ = ["app", "main"]
 
 TICK_SECONDS = 60.0
-
-ROUND_COLUMNS = ("task", "round", "status", "reports", "n_min", "opens", "closes")
-RELEASE_COLUMNS = ("model", "version", "status", "accuracy", "epsilon", "created", "reason")
 
 app = typer.Typer(
     help="Run and look after one fleet's learning service.",
@@ -50,6 +50,9 @@ app = typer.Typer(
 app.add_typer(release_commands)
 app.add_typer(document_commands.app)
 app.add_typer(storage_commands)
+app.add_typer(watching_commands)
+app.add_typer(looking_commands)
+app.add_typer(operator_commands, name="operator")
 
 State = Annotated[
     Path,
@@ -61,6 +64,10 @@ BudgetName = Annotated[
     typer.Option(help="Privacy budget of the rounds; demo is NOT private."),
 ]
 Insecure = Annotated[bool, typer.Option(help="Allow an address beyond this machine, without TLS.")]
+LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"],
+    typer.Option(help="debug: a line for every request and session."),
+]
 _STATE = user_data_path("reverie") / "cloud"
 _HELPER_STATE = user_data_path("reverie") / "helper"
 
@@ -72,13 +79,28 @@ def serve(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = (
         DEFAULT_PORT
     ),
+    role: Annotated[
+        Literal["all", "gateway"],
+        typer.Option(help="gateway: only serves phones, beside an `all` over the same database."),
+    ] = "all",
     runtime: Annotated[
         Literal["inproc", "ray"], typer.Option(help="Where the actors live.")
     ] = "inproc",
     ray_address: Annotated[
         str | None, typer.Option(help="A running Ray cluster; else a local one is started.")
     ] = None,
+    trainer_cpus: Annotated[
+        float, typer.Option(min=0.0, help="CPUs each trainer asks of the Ray cluster.")
+    ] = 0.0,
     budget: BudgetName = "production",
+    publish: Annotated[
+        Literal["auto", "by-hand"],
+        typer.Option(help="by-hand: what passed the gate waits for `publish release`."),
+    ] = "auto",
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="JSONL of your own labelled lines, each with its contributor."),
+    ] = None,
     aggregation: Annotated[
         Literal["two-server", "local"],
         typer.Option(
@@ -100,6 +122,18 @@ def serve(
     tick_seconds: Annotated[
         float, typer.Option(min=0.1, help="Seconds between two steps of the service.")
     ] = TICK_SECONDS,
+    refresh_seconds: Annotated[
+        float, typer.Option(min=0.05, help="Seconds between two looks for others' changes.")
+    ] = REFRESH_SECONDS,
+    lease_seconds: Annotated[
+        float, typer.Option(min=0.5, help="Seconds until a silent `all` is followed by another.")
+    ] = LEASE_SECONDS,
+    drain_seconds: Annotated[
+        float, typer.Option(min=0.0, help="Seconds uploads may still take after SIGTERM.")
+    ] = DRAIN_SECONDS,
+    intake_shards: Annotated[
+        int, typer.Option(min=1, max=64, help="Writers of reports; more help on PostgreSQL.")
+    ] = 1,
     tls_cert: Annotated[
         Path | None,
         typer.Option(help="Certificate phones see (PEM); without --tls-key, a proxy's in front."),
@@ -119,6 +153,7 @@ def serve(
             envvar="REVERIE_CLOUD_BLOBS_URL",
         ),
     ] = None,
+    log_level: LogLevel = "info",
     insecure: Insecure = False,
     as_json: Json = False,
 ) -> None:
@@ -135,6 +170,8 @@ def serve(
       reverie-cloud serve --database-url postgresql://reverie@db/reverie --blobs-url s3://models/fleet
 
       reverie-cloud serve --host 0.0.0.0 --tls-cert chain.pem --tls-key key.pem
+
+      reverie-cloud serve --role gateway --port 8772
     """
     if tls_key is not None and tls_cert is None:
         fail("--tls-key needs --tls-cert: the certificate it belongs to")
@@ -149,8 +186,12 @@ def serve(
         name_places(state, database_url, blobs_url)
     config = CloudConfig(
         state=state,
+        role=role,
+        intake_shards=intake_shards,
         budget=budget,
         aggregation=aggregation,
+        publish=publish,
+        corpus=corpus,
         helper_url=helper,
         helper_token_file=helper_token_file,
         new_helper=new_helper,
@@ -158,19 +199,30 @@ def serve(
     )
     with plain_errors(state):
         tls = None if tls_cert is None else load_tls(tls_cert, tls_key)
+        if corpus is not None:
+            read_contributed(corpus)  # what is wrong with it is said now, not at the first training
     options = ServeOptions(host, port, tick_seconds, runtime, ray_address, tls)
+    options = replace(
+        options,
+        refresh_seconds=refresh_seconds,
+        lease_seconds=lease_seconds,
+        drain_seconds=drain_seconds,
+        trainer_cpus=trainer_cpus,
+        open_metrics=loopback and tls is None,
+    )
 
     def announce(listening: Listening) -> None:
         if as_json:
-            how = {"budget": budget, "aggregation": aggregation}
-            embedded = helper is None and aggregation == "two-server"
+            how: dict[str, object] = {"budget": budget, "aggregation": aggregation}
+            embedded = helper is None and aggregation == "two-server" and role == "all"
+            how |= {"admin": f"{listening.url}/admin/"}
             print_json(vars(listening) | how | {"embedded_helper": embedded})
         else:
-            tell_cloud(listening, budget, aggregation, helper)
+            tell_cloud(listening, budget, aggregation, helper, role)
 
-    configure_logs()
-    with plain_errors(state):
-        asyncio.run(serve_cloud(config, options, announce))
+    configure_logs(log_level)
+    with plain_errors(state), exported(version("reverie")):
+        run(serve_cloud(config, options, announce))
 
 
 @app.command()
@@ -208,124 +260,7 @@ def helper(
 
     configure_logs()
     with plain_errors(state):
-        asyncio.run(serve_helper(options, announce))
-
-
-@app.command()
-def token(
-    state: State = _STATE,
-    days: Annotated[float, typer.Option(min=0.01, help="Days it is good for.")] = 7.0,
-    as_json: Json = False,
-) -> None:
-    """Make an enrolment token for one phone; the running cloud takes it at once.
-
-    Example:
-
-      reverie-cloud token --days 1
-    """
-    value = os.urandom(TOKEN_BYTES).hex()
-    digest = sha256(value.encode()).hexdigest()
-    with plain_errors(state):
-        _registry(state).add_token(digest, time.time(), days * DAY)
-    print_json({"token": value}) if as_json else out.print(value, highlight=False)
-
-
-@app.command()
-def status(state: State = _STATE, as_json: Json = False) -> None:
-    """Show devices, reports, open rounds and newest releases.
-
-    Example:
-
-      reverie-cloud status --json
-    """
-    found = _report(state)
-    if as_json:
-        print_json(found)
-        return
-    devices = found["devices"]
-    out.print(f"devices   {devices['active']} active of {devices['enrolled']} enrolled")
-    out.print(f"reports   {found['reports']}")
-    show("open rounds", [row for row in found["rounds"] if row["status"] == "open"], ROUND_COLUMNS)
-    newest = {row["model"]: row for row in found["releases"] if row["status"] == "published"}
-    show("releases", list(newest.values()), RELEASE_COLUMNS)
-
-
-@app.command()
-def rounds(state: State = _STATE, as_json: Json = False) -> None:
-    """List every round and what came of it.
-
-    Example:
-
-      reverie-cloud rounds
-    """
-    found = _report(state)["rounds"]
-    print_json(found) if as_json else show("rounds", found, ROUND_COLUMNS)
-
-
-@app.command()
-def releases(state: State = _STATE, as_json: Json = False) -> None:
-    """List every candidate and release with its scores.
-
-    Example:
-
-      reverie-cloud releases --json
-    """
-    found = _report(state)["releases"]
-    print_json(found) if as_json else show("releases", found, RELEASE_COLUMNS)
-
-
-@app.command()
-def devices(state: State = _STATE, as_json: Json = False) -> None:
-    """List enrolled phones.
-
-    Example:
-
-      reverie-cloud devices
-    """
-    with plain_errors(state):
-        found = [
-            {"device_id": one.device_id, "enrolled": one.enrolled, "revoked": one.revoked}
-            for one in _registry(state).devices()
-        ]
-    columns = ("device_id", "enrolled", "revoked")
-    print_json(found) if as_json else show("devices", found, columns)
-
-
-@app.command()
-def revoke(
-    device_id: Annotated[str, typer.Argument(help="The id `devices` shows.")],
-    state: State = _STATE,
-    as_json: Json = False,
-) -> None:
-    """Shut a phone out from its next session on.
-
-    Example:
-
-      reverie-cloud revoke 0f3a…
-    """
-    with plain_errors(state):
-        known = _registry(state).revoke(device_id, time.time())
-    if not known:
-        fail(f"no device has the id {device_id}: see `reverie-cloud devices`")
-    print_json({"revoked": device_id}) if as_json else out.print(f"revoked {device_id}")
-
-
-def _config(state: Path) -> CloudConfig:
-    if not has_cloud(state):
-        fail(f"there is no cloud in {state}: start one with `reverie-cloud serve --state {state}`")
-    return CloudConfig(state=state)
-
-
-def _registry(state: Path) -> Registry:
-    return Registry(_config(state).database_url)
-
-
-def _report(state: Path) -> dict[str, Any]:
-    with plain_errors(state):
-        found = report(Database(_config(state).database_url))
-    for row in found["releases"]:
-        row["accuracy"] = row["metrics"].get("accuracy")
-    return found
+        run(serve_helper(options, announce))
 
 
 def main() -> None:

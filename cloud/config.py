@@ -30,6 +30,12 @@ class CloudConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     state: Path
+    role: Literal["all", "gateway"] = Field(
+        "all", description="gateway: serves phones and never ticks; an `all` of its cloud does"
+    )
+    intake_shards: int = Field(
+        1, ge=1, le=64, description="actors that store reports; more help on PostgreSQL only"
+    )
     budget: Literal["production", "demo"] = "production"
     database: SecretStr | None = Field(
         None, description="SQLAlchemy URL; else what the state folder names, or SQLite in it"
@@ -54,6 +60,12 @@ class CloudConfig(BaseModel):
         KEPT_SECONDS, gt=0, description="seconds a summed report's row still names its phone"
     )
     helper_timeout: float = Field(120.0, gt=0, description="seconds one batch may take")
+    publish: Literal["auto", "by-hand"] = Field(
+        "auto", description="by-hand: what passed the gate waits for an operator's approval"
+    )
+    corpus: Path | None = Field(
+        None, description="JSONL of labelled lines by contributors, trained on beside the built-in"
+    )
     seed: int | None = None
 
     @property

@@ -13,16 +13,22 @@ from typing import Any, NoReturn
 import typer
 from rich.console import Console
 from rich.table import Table
+from sqlalchemy.exc import SQLAlchemyError
 
 from cloud.actors.ray_runtime import RayUnavailable
+from cloud.actors.runtime import ActorGone
+from cloud.faults import outage
+from cloud.founding import NotFounded
 from cloud.helper_client import HelperChanged, HelperUnavailable, HelperUnsuitable
 from cloud.identity import KeyFileUnusable
 from cloud.serve import PortBusy
 from cloud.storage import BlobsUnavailable, DatabaseUnavailable
 from cloud.storage.places import PlacesUnreadable
+from cloud.telemetry import TelemetryMissing
 from cloud.tls import TlsUnusable
+from cloud.training.corpora.contributed import CorpusRefused
 
-__all__ = ["check_bind", "fail", "out", "plain_errors", "print_json", "show"]
+__all__ = ["check_bind", "fail", "hint", "out", "plain_errors", "print_json", "show"]
 
 USAGE_ERROR = 2
 
@@ -51,16 +57,23 @@ def plain_errors(state: Path) -> Iterator[None]:
         BlobsUnavailable,
         PlacesUnreadable,
         KeyFileUnusable,
+        NotFounded,
+        CorpusRefused,
         HelperUnavailable,
         HelperChanged,
         HelperUnsuitable,
         RayUnavailable,
         TlsUnusable,
+        TelemetryMissing,
     )
     try:
         yield
     except plain as error:
         fail(str(error))
+    except (SQLAlchemyError, ActorGone) as error:
+        if line := outage(error):
+            fail(line)
+        raise
     except PermissionError:
         fail(f"cannot write to {state}: choose another folder with --state")
     except (FileExistsError, NotADirectoryError):
@@ -88,6 +101,11 @@ def _cell(column: str, value: object) -> str:
 def print_json(value: object) -> None:
     """One line of JSON on standard output."""
     typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def hint(line: str) -> None:
+    """One line on standard error beside the answer."""
+    _err.print(f"reverie-cloud: {line}", highlight=False, markup=False, soft_wrap=True)
 
 
 def fail(line: str) -> NoReturn:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import signal
 import ssl
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import structlog
 from aiohttp import web
@@ -18,15 +20,23 @@ from aiohttp import web
 from cloud.actors.helper import HelperActor
 from cloud.actors.ray_runtime import RayRuntime
 from cloud.actors.runtime import InProcessRuntime, Runtime
+from cloud.admin.desk import Desk
 from cloud.config import CloudConfig
-from cloud.gateway.app import Root, make_app
+from cloud.gateway.app import DRAIN, Root, make_app
+from cloud.gateway.garbage import settle
+from cloud.gateway.listening import make_runner
 from cloud.helper_app import make_helper_app
 from cloud.helper_client import HelperIdentity
 from cloud.helper_token import ensure_token
+from cloud.loops import loop_name
+from cloud.pacing import Pace, Pacer
 from cloud.service import Cloud
 from cloud.tls import Tls
 
 __all__ = [
+    "DRAIN_SECONDS",
+    "LEASE_SECONDS",
+    "REFRESH_SECONDS",
     "HelperListening",
     "HelperOptions",
     "Listening",
@@ -34,12 +44,15 @@ __all__ = [
     "ServeOptions",
     "serve_cloud",
     "serve_helper",
-    "ticking",
 ]
 
 log = structlog.get_logger("reverie.cloud")
 
-DRAIN_SECONDS = 5.0
+CLOSING_SECONDS = 5.0
+"""How long the last requests may take once the sessions are over."""
+REFRESH_SECONDS = 2.0
+LEASE_SECONDS = 15.0
+DRAIN_SECONDS = 20.0
 
 
 class PortBusy(Exception):
@@ -48,7 +61,12 @@ class PortBusy(Exception):
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Where to listen and how often to tick (seconds); `port` 0 takes a free one."""
+    """Where to listen, and how often to do what.
+
+    `port` 0 takes a free one. Seconds: between two ticks; between two looks for what other
+    processes have changed; until a process that ticks and falls silent is followed by another;
+    for uploads that run when the process is told to stop.
+    """
 
     host: str
     port: int
@@ -56,12 +74,23 @@ class ServeOptions:
     runtime: str = "inproc"
     ray_address: str | None = None
     tls: Tls | None = None
+    refresh_seconds: float = REFRESH_SECONDS
+    drain_seconds: float = DRAIN_SECONDS
+    lease_seconds: float = LEASE_SECONDS
+    trainer_cpus: float = 0.0
+    open_metrics: bool = False
+    """Whether `/metrics` asks for no token: only where nobody else can reach it."""
+
+    @property
+    def pace(self) -> Pace:
+        """What is done by the clock."""
+        return Pace(self.tick_seconds, self.refresh_seconds, self.lease_seconds)
 
 
 @dataclass(frozen=True)
 class Listening:
-    """What a started cloud tells its operator: its address, public key, a one-time token, and the
-    keys of the helper it works with ("" in local mode)."""
+    """What a started cloud tells its operator: its address, public key, a one-time token ("" from a
+    gateway), and the keys of the helper it works with ("" in local mode and from a gateway)."""
 
     url: str
     public_key: str
@@ -95,7 +124,8 @@ class HelperListening:
 async def serve_cloud(
     config: CloudConfig, options: ServeOptions, announce: Callable[[Listening], None]
 ) -> None:
-    """Run a cloud until SIGINT or SIGTERM; then finish what was taken and stop.
+    """Run a cloud's process until SIGINT or SIGTERM; then let running uploads end, say goodbye to
+    everyone else, and stop. A second signal ends it at once.
 
     Raises:
         PortBusy and what `Cloud.start` raises.
@@ -103,45 +133,52 @@ async def serve_cloud(
     stop = _on_signals()
     runtime = _runtime(options)
     tls = options.tls or Tls(None, b"")
-    cloud = Cloud(config, runtime, bits=os.urandom, now=time.time(), binding=tls.binding)
+    cloud = Cloud(
+        config,
+        runtime,
+        bits=os.urandom,
+        now=time.time(),
+        binding=tls.binding,
+        aside=asyncio.to_thread,
+    )
     try:
         await cloud.start()
-        root = Root(cloud.public_key, config.budget, config.open_enrolment, cloud.root_sha256)
-        runner = web.AppRunner(
-            make_app(cloud.endpoint(), root, time.time, cloud.transparency),
-            access_log=None,
-            shutdown_timeout=DRAIN_SECONDS,
+        pacer = Pacer(cloud, options.pace)
+        app = make_app(
+            cloud.endpoint(),
+            _root(cloud),
+            time.time,
+            cloud.transparency,
+            pacer.readiness,
+            _desk(cloud, options),
         )
+        runner = make_runner(app, cloud.metrics, shutdown_timeout=CLOSING_SECONDS)
         try:
             url = await _listen(runner, options.host, options.port, tls.context)
-            token = await cloud.issue_token(time.time())
-            keys = ("", "")
-            if cloud.helper is not None:
-                keys = (cloud.helper.sealing.hex(), cloud.helper.signing.hex())
-            announce(Listening(url, cloud.public_key.hex(), token, *keys))
+            settle()
+            announce(await _listening(cloud, url))
             log.info(
-                "cloud_listening", url=url, budget=config.budget, aggregation=config.aggregation
+                "cloud_listening",
+                url=url,
+                role=config.role,
+                budget=config.budget,
+                aggregation=config.aggregation,
+                loop=loop_name(),
             )
-            ticks = asyncio.create_task(ticking(cloud, options.tick_seconds, stop))
-            await stop.wait()
-            log.info("cloud_stopping")
-            await ticks
+            working = asyncio.create_task(pacer.run())
+            await _either(stop.wait(), working)
+            working.cancel()
+            pacer.readiness.draining = True
+            log.info("cloud_draining", seconds=options.drain_seconds)
+            cut_off = await app[DRAIN].finish(options.drain_seconds)
+            log.info("cloud_stopping", sessions_cut_off=cut_off)
+            with contextlib.suppress(asyncio.CancelledError):
+                await working  # raises what ended it, if that was not the signal
         finally:
             await runner.cleanup()
     finally:
         await cloud.stop()
         await runtime.stop()
-
-
-async def ticking(cloud: Cloud, seconds: float, stop: asyncio.Event) -> None:
-    """Tick at once and then every `seconds` until `stop`; a failed tick is tried again."""
-    while not stop.is_set():
-        begun = time.monotonic()
-        # A tick in progress is given up at shutdown: the next start finishes it.
-        if await _first(stop.wait(), _tick(cloud)):
-            return
-        cloud.metrics.ticks.observe(time.monotonic() - begun)
-        await _first(stop.wait(), asyncio.sleep(seconds))
 
 
 async def serve_helper(options: HelperOptions, announce: Callable[[HelperListening], None]) -> None:
@@ -156,7 +193,7 @@ async def serve_helper(options: HelperOptions, announce: Callable[[HelperListeni
         helper = runtime.spawn("helper", HelperActor, str(options.state), None, options.budget)
         token = ensure_token(options.token_file, os.urandom)
         runner = web.AppRunner(
-            make_helper_app(helper, token), access_log=None, shutdown_timeout=DRAIN_SECONDS
+            make_helper_app(helper, token), access_log=None, shutdown_timeout=CLOSING_SECONDS
         )
         try:
             url = await _listen(runner, options.host, options.port)
@@ -171,36 +208,63 @@ async def serve_helper(options: HelperOptions, announce: Callable[[HelperListeni
         await runtime.stop()
 
 
-async def _tick(cloud: Cloud) -> None:
-    try:
-        await cloud.tick(time.time())
-    except Exception as error:
-        cloud.metrics.tick_failures.inc()
-        log.error("tick_failed", exc_info=error)
+async def _either(stop: Coroutine[Any, Any, object], work: asyncio.Task[None]) -> None:
+    """Wait until one of them ends."""
+    stopping = asyncio.create_task(stop)
+    await asyncio.wait({stopping, work}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
 
 
-async def _first(stop: Awaitable[object], work: Awaitable[None]) -> bool:
-    """Wait for whichever ends first; True when it was `stop`. The other is cancelled."""
-    stopping, working = asyncio.ensure_future(stop), asyncio.ensure_future(work)
-    await asyncio.wait({stopping, working}, return_when=asyncio.FIRST_COMPLETED)
-    stopped = stopping.done()
-    for task in (stopping, working):
-        task.cancel()
-    await asyncio.gather(stopping, working, return_exceptions=True)
-    return stopped
+def _desk(cloud: Cloud, options: ServeOptions) -> Desk:
+    async def show() -> None:
+        await cloud.refresh(time.time())
+
+    return Desk(
+        cloud.config,
+        cloud.metrics,
+        time.time,
+        os.urandom,
+        secure=options.tls is not None,
+        open_metrics=options.open_metrics,
+        changed=show,
+    )
+
+
+def _root(cloud: Cloud) -> Root:
+    config = cloud.config
+    return Root(cloud.public_key, config.budget, config.open_enrolment, cloud.root_sha256)
+
+
+async def _listening(cloud: Cloud, url: str) -> Listening:
+    """A gateway makes no token: those that join a running cloud are handed out where it is run."""
+    token = await cloud.issue_token(time.time()) if cloud.config.role == "all" else ""
+    keys = ("", "")
+    if cloud.helper is not None:
+        keys = (cloud.helper.sealing.hex(), cloud.helper.signing.hex())
+    return Listening(url, cloud.public_key.hex(), token, *keys)
 
 
 def _runtime(options: ServeOptions) -> Runtime:
     if options.runtime == "ray":
-        return RayRuntime(options.ray_address)
+        return RayRuntime(options.ray_address, trainer_cpus=options.trainer_cpus)
     return InProcessRuntime(inline=False)
 
 
 def _on_signals() -> asyncio.Event:
+    """Set by the first signal. The second finds the system's own handler, and ends the process at
+    once: all that was acknowledged is on the disk."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    numbers = (signal.SIGINT, signal.SIGTERM)
+
+    def first() -> None:
+        stop.set()
+        for number in numbers:
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in numbers:
+        loop.add_signal_handler(number, first)
     return stop
 
 

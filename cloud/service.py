@@ -1,4 +1,4 @@
-"""The composition root: one cloud from its configuration, and its one deterministic step."""
+"""The composition root: one process of a cloud from its configuration."""
 
 from __future__ import annotations
 
@@ -7,51 +7,32 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
-import structlog
-
-from cloud.actors.evaluator import Evaluator
 from cloud.actors.helper import HelperActor
-from cloud.actors.intake import Intake
-from cloud.actors.mailbox import Mailbox
-from cloud.actors.partials import Partials
-from cloud.actors.publisher import Publisher
-from cloud.actors.registry import Registry
-from cloud.actors.rollout import Rollout
-from cloud.actors.rounds import COUNT_TASKS, Rounds
-from cloud.actors.runtime import Ref, Runtime
+from cloud.actors.runtime import Runtime
 from cloud.actors.trainers import Trainer
+from cloud.composition import spawn_gateway, spawn_learning
 from cloud.config import CloudConfig
-from cloud.documents.library import Library
+from cloud.founding import found, join
+from cloud.gateway.changes import Mark, mark_of
 from cloud.gateway.core import GatewayCore, Sleep, Snapshot
+from cloud.gateway.measured import MeasuredHelper, MeasuredRuntime
 from cloud.gateway.metrics import Metrics
 from cloud.helper_client import EmbeddedHelper, HelperIdentity, HelperPort, RemoteHelper
 from cloud.helper_pin import trusted_helper
 from cloud.helper_token import read_token
-from cloud.identity import KeyFileUnusable, ensure_key, signing_key
-from cloud.leading import sum_closing
-from cloud.releases.keys import RoleKeys
-from cloud.releases.repository import Repository
+from cloud.identity import KeyFileUnusable, signing_key
 from cloud.storage import Database
-from cloud.storage.pins import pin
-from cloud.storage.retention import forget_old
-from cloud.storage.work import (
-    never_trained,
-    pending_candidates,
-    report,
-    untrained_aggregates,
-)
+from cloud.storage.work import report
+from cloud.ticking import Aside, StillMine, Ticker, here
 from cloud.transparency import public_page
-from protocol.models.spec import SPECS
 
-__all__ = ["Cloud"]
-
-log = structlog.get_logger("reverie.cloud")
+__all__ = ["TOKEN_BYTES", "Cloud"]
 
 TOKEN_BYTES = 16
 
 
 class Cloud:
-    """One fleet's learning service.
+    """One process of one fleet's learning service.
 
     Args:
         config: what the operator set.
@@ -61,9 +42,12 @@ class Cloud:
         sleep: how the gateway's group commit waits (a virtual clock's in simulation).
         binding: SHA-256 of the TLS certificate phones see, b"" without TLS.
         trainer: a replacement for the class that trains, under the same interface.
+        aside: how to call what waits for the database without an actor.
 
-    After `start`, `registry`, `intake`, `rounds` and `publisher` are the handles from which a
-    further gateway can be made, and `root_sha256` is the hash of the root that phones pin.
+    After `start`, `registry`, `intake`, `rounds`, `publisher`, `partials`, `mailbox` and `library`
+    are the handles from which a further gateway can be made, `database` is a handle on the state of
+    record, and `root_sha256` is the hash of the root that phones pin. A process of role "gateway"
+    has neither a `helper` nor anything that learns.
     """
 
     def __init__(
@@ -76,14 +60,18 @@ class Cloud:
         sleep: Sleep = asyncio.sleep,
         binding: bytes = b"",
         trainer: Callable[..., Any] = Trainer,
+        aside: Aside = here,
     ) -> None:
         self.config, self.metrics = config, Metrics()
-        self._runtime, self._bits, self._started_at = runtime, bits, now
-        self._sleep, self._trainer = sleep, trainer
+        self._runtime: Runtime = MeasuredRuntime(runtime, self.metrics)
+        self._bits, self._started_at = bits, now
+        self._sleep, self._trainer, self._aside = sleep, trainer, aside
         self._binding = binding
-        self._ticking = asyncio.Lock()
+        self._ticking, self._showing = asyncio.Lock(), asyncio.Lock()
         self._started = False
         self._helper: HelperPort | None = None
+        self._ticker: Ticker | None = None
+        self._mark: Mark | None = None
         self._page: tuple[Snapshot, bytes] | None = None
 
     async def start(self) -> None:
@@ -91,55 +79,32 @@ class Cloud:
 
         Raises:
             OSError, DatabaseUnavailable, KeyFileUnusable: the state folder cannot be used.
+            NotFounded: a gateway has no cloud to join yet.
             HelperUnavailable: the configured helper does not answer, and never has.
             TokenRefused, HelperChanged, HelperUnsuitable: it is not one to work with.
         """
         config = self.config
         config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        ensure_key(config.signing_key, self._bits)
-        self.public_key = signing_key(config.signing_key).public
-        url, blobs, key = config.database_url, config.blobs_url, str(config.signing_key)
-        self._database = Database(url)
-        with self._database.write() as connection:
-            pin(connection, "cloud", self.public_key, self._started_at)
-            pin(connection, "budget", config.budget.encode(), self._started_at)
-            roles = RoleKeys(config.keys)
-            if Repository(roles).root(connection) is None:
-                roles.ensure(self._bits)
-        self._helper = self._find_helper()
-        self.helper = await self._trust()
-        spawn = self._runtime.spawn
-        self.registry = spawn("registry", Registry, url, config.open_enrolment)
-        self.intake = spawn("intake", Intake, url, key)
-        self.rounds = spawn("rounds", Rounds, url, key, self.helper, config.budget)
-        self.evaluator = spawn("evaluator", Evaluator, url, blobs)
-        self.publisher = spawn("publisher", Publisher, url, blobs, key, str(config.keys))
-        self._rollout = spawn("rollout", Rollout, url, str(config.keys), config.budget)
-        self._trainers: dict[str, Ref] = {
-            model: spawn(f"trainer-{model}", self._trainer, model, url, blobs, config.seed, None)
-            for model in sorted(SPECS)
-        }
-        self.partials = spawn("partials", Partials, url)
-        self.mailbox = spawn("mailbox", Mailbox, url)
-        self.library = spawn("library", Library, url, blobs, key)
-        self._core = GatewayCore(
-            self.registry,
-            self.intake,
-            self.rounds,
-            self.publisher,
-            self._bits,
-            sign=signing_key(config.signing_key).sign,
-            partials=self.partials,
-            library=self.library,
-            mailbox=self.mailbox,
-            binding=self._binding,
-            sleep=self._sleep,
-            metrics=self.metrics,
-            revisit=config.revisit_after,
-        )
-        await self.publisher.ask("renew", self._started_at)
+        self.database = Database(config.database_url)
+        self.helper: HelperIdentity | None = None
+        if config.role == "gateway":
+            key, shown_helper = join(config, self.database)
+        else:
+            key = found(config, self.database, self._bits, self._started_at)
+            self._helper = self._find_helper()
+            shown_helper = self.helper = await self._trust()
+        self.public_key = key.public
+        actors = self._actors = spawn_gateway(self._runtime, config, shown_helper)
+        self.registry, self.intake, self.rounds = actors.registry, actors.intakes[0], actors.rounds
+        self.publisher, self.partials = actors.publisher, actors.partials
+        self.mailbox, self.library = actors.mailbox, actors.library
+        if config.role == "all":
+            self._ticker = self._make_ticker()
+        self._core = self._make_core()
+        if config.role == "all":
+            await self.publisher.ask("renew", self._started_at)
         self.root_sha256 = sha256(await self.publisher.ask("root")).hexdigest()
-        await self._core.refresh()
+        await self._show(self._started_at)
         self._started = True
         self.metrics.started.set(self._started_at)
 
@@ -147,27 +112,27 @@ class Cloud:
         """Where devices connect; after `start`."""
         return self._core
 
-    async def tick(self, now: float) -> None:
-        """One step: close and sum rounds, move releases on, train, evaluate, publish, open rounds,
-        show the plan.
+    async def tick(self, now: float, still_mine: StillMine | None = None) -> None:
+        """One step of the service: see `Ticker.tick`.
 
-        Everything it has done is in the database, so a tick that died is finished by the next.
+        Raises:
+            LeaseLost: `still_mine` said so on the way.
+            ValueError: this is a gateway, which only shows what others have done.
         """
+        if self._ticker is None:
+            raise ValueError("a process of role gateway does not tick")
         async with self._ticking:
-            # What was published from elsewhere is listed before any phone is shown it.
-            await self.publisher.ask("renew", now)
-            await self._close_rounds(now)
-            # Counts need no model, so phones need not wait for the training to report them.
-            await self.rounds.ask("open_due", now, COUNT_TASKS)
-            await self._core.refresh()
-            await self._roll_out(now)
-            await self._learn(now)
-            await self.rounds.ask("open_due", now)
-            await self.library.ask("renew", now)
-            await self.publisher.ask("renew", now)
-            await self.partials.ask("expire", now)
-            forget_old(self._database, now, self.config.retention, self._bits)
-            await self._core.refresh()
+            await self._ticker.tick(now, still_mine)
+
+    async def refresh(self, now: float) -> bool:
+        """Show phones what the database holds at `now`; True when that had changed.
+
+        Without a change it costs three small queries.
+        """
+        if await self._aside(mark_of, self.database, now) == self._mark:
+            return False
+        await self._show(now)
+        return True
 
     async def issue_token(self, now: float) -> str:
         """A new single-use enrolment token; only its hash is kept."""
@@ -178,13 +143,13 @@ class Cloud:
 
     async def report(self) -> dict[str, Any]:
         """Counts, rounds, estimates, releases and events, as JSON."""
-        return report(self._database)
+        return report(self.database)
 
     async def transparency(self) -> bytes:
         """What anyone may know of this fleet, as JSON; read once between two changes."""
         shown = self._core.snapshot
         if self._page is None or self._page[0] is not shown:
-            page = await asyncio.to_thread(public_page, self._database)
+            page = await asyncio.to_thread(public_page, self.database)
             self._page = (shown, page)
         return self._page[1]
 
@@ -193,9 +158,48 @@ class Cloud:
         if self._started:
             self._started = False
             await self._core.close()
-            self._database.close()
+            self.database.close()
         if self._helper is not None:
             await self._helper.close()
+
+    def _make_core(self) -> GatewayCore:
+        actors, config = self._actors, self.config
+        return GatewayCore(
+            actors.registry,
+            actors.intakes,
+            actors.rounds,
+            actors.publisher,
+            self._bits,
+            sign=signing_key(config.signing_key).sign,
+            partials=actors.partials,
+            library=actors.library,
+            mailbox=actors.mailbox,
+            binding=self._binding,
+            sleep=self._sleep,
+            metrics=self.metrics,
+            revisit=config.revisit_after,
+        )
+
+    def _make_ticker(self) -> Ticker:
+        return Ticker(
+            actors=self._actors,
+            learning=spawn_learning(self._runtime, self.config, self._trainer),
+            helper=self._helper,
+            database=self.database,
+            metrics=self.metrics,
+            refresh=self._show,
+            retention=self.config.retention,
+            bits=self._bits,
+            aside=self._aside,
+        )
+
+    async def _show(self, now: float) -> None:
+        """Take a new snapshot. What changes meanwhile differs from the mark and is seen by the next
+        refresh."""
+        # One after the other: a tick's look and a refresh's must not leave half of each.
+        async with self._showing:
+            self._mark = await self._aside(mark_of, self.database, now)
+            await self._core.refresh(now)
 
     def _find_helper(self) -> HelperPort | None:
         config = self.config
@@ -208,60 +212,20 @@ class Cloud:
                     "give the file with --helper-token-file"
                 )
             token = read_token(config.helper_token_file)
-            return RemoteHelper(config.helper_url, config.helper_timeout, token)
+            remote = RemoteHelper(config.helper_url, config.helper_timeout, token)
+            return MeasuredHelper(remote, self.metrics)
         actor = (HelperActor, str(config.helper_state), config.seed, config.budget)
-        return EmbeddedHelper(self._runtime.spawn("helper", *actor))
+        embedded = EmbeddedHelper(self._runtime.spawn("helper", *actor))
+        return MeasuredHelper(embedded, self.metrics)
 
     async def _trust(self) -> HelperIdentity | None:
         if self._helper is None:
             return None
         config = self.config
         return await trusted_helper(
-            self._database,
+            self.database,
             self._helper,
             config.budget,
             self._started_at,
             accept_new=config.new_helper,
         )
-
-    async def _close_rounds(self, now: float) -> None:
-        for task, _, status in await self.rounds.ask("close_due", now):
-            if status != "closing":
-                self._count_round(task, status)
-        # At once, before the long work: a phone that came now must not be charged for a round
-        # that no longer takes its report.
-        await self._core.refresh()
-        if self._helper is not None:
-            await sum_closing(self.rounds, self._helper, now, self._count_round)
-
-    def _count_round(self, task: str, status: str) -> None:
-        self.metrics.rounds.labels(task=task, status=status).inc()
-
-    async def _roll_out(self, now: float) -> None:
-        """Releases on their way to everyone: a step further, or back."""
-        for change in await self._rollout.ask("step", now):
-            self.metrics.releases.labels(model=change.model, status=change.status).inc()
-            log.info("release_moved", **change._asdict())
-
-    async def _learn(self, now: float) -> None:
-        for model, trainer in self._trainers.items():
-            if never_trained(self._database, model):
-                await trainer.ask("bootstrap", now)
-            await self._decide(now)
-            for aggregate in untrained_aggregates(self._database, model):
-                # One at a time: what phones teach next starts from what all of them hold.
-                if await self._rollout.ask("staged", model):
-                    break
-                await trainer.ask("federated_step", aggregate, now)
-                await self._decide(now)
-
-    async def _decide(self, now: float) -> None:
-        """Evaluate every candidate and publish those that pass."""
-        for candidate, model in pending_candidates(self._database):
-            verdict = await self.evaluator.ask("evaluate", candidate, now)
-            version = None
-            if verdict["passed"]:
-                version = await self.publisher.ask("publish", candidate, now)
-            status = "rejected" if version is None else "published"
-            self.metrics.releases.labels(model=model, status=status).inc()
-            log.info("candidate_decided", model=model, status=status, version=version)

@@ -74,6 +74,7 @@ def public_page(database: Database) -> bytes:
             "helper_signing_key": known.helper_signing.hex(),
             "rounds": [_shown_round(*pair) for pair in _rounds(connection)],
             "releases": [_shown_release(row) for row in _published(connection)],
+            "cards": _newest_cards(connection),
         }
     return json.dumps(page, separators=(",", ":")).encode()
 
@@ -101,6 +102,11 @@ def _rounds(connection: Connection) -> Iterator[tuple[Row[Any], Row[Any] | None]
 def _published(connection: Connection) -> Sequence[Row[Any]]:
     query = select(releases).where(releases.c.status == "published")
     return connection.execute(query.order_by(releases.c.model, releases.c.version)).all()
+
+
+def _newest_cards(connection: Connection) -> dict[str, Any]:
+    """Model → the card of its newest release; a few kilobytes each, so not those of all."""
+    return {row.model: row.card for row in _published(connection) if row.card is not None}
 
 
 def _shown_round(row: Row[Any], summed: Row[Any] | None) -> dict[str, Any]:

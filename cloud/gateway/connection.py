@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, cast
 
@@ -9,7 +10,8 @@ import structlog
 
 from cloud.actors.intake import Outcome, UploadRow
 from cloud.actors.partials import Offer, Piece
-from cloud.actors.registry import Device, EnrolmentRefused
+from cloud.actors.registry import EnrolmentRefused
+from cloud.faults import outage
 from protocol.errors import RefusalCode, SignatureInvalid
 from protocol.identity import verify
 from protocol.mail import MAX_LETTER
@@ -36,6 +38,14 @@ log = structlog.get_logger("reverie.cloud.gateway")
 
 BUSY_RETRY_SECONDS: Final = 60.0
 SUPERSEDED_RETRY_SECONDS: Final = 60.0
+MOST_BEATS: Final = 512
+"""Pings and pongs of one session. Both ends ask every twenty seconds or so: in the longest session
+fifty times."""
+REQUEST_BYTES: Final = 512
+"""What asking costs a device of its ration, before any body: the cloud looks something up."""
+LEAST_KEPT: Final = 4 * 1024
+"""A smaller piece of an upload is not kept: rows cost more than its bytes, and phones send 32 KiB
+at a time. The upload goes on, and what follows is not kept either, for it would leave a gap."""
 FIRST_REPORTS: Final = b"RVR1"
 """How reports of protocol version 1 begin. Their masks are added where a share of today's is
 subtracted, so no round of today can sum them."""
@@ -51,6 +61,10 @@ class Connection:
         """The upload in progress."""
         self._kept = False
         """Whether some of it is kept."""
+        self._counted = 0
+        """Bytes of it that need not be taken from the ration any more."""
+        self._committing = False
+        self._beats = 0
         self.on_frames: Callable[[], None] | None = None
         """Called when frames wait that no `receive` will return: send `frames`, and hang up if
         `closed`."""
@@ -65,6 +79,11 @@ class Connection:
         """Whether the device has proven its key."""
         return bool(self._device_id)
 
+    @property
+    def uploading(self) -> bool:
+        """Whether an upload has begun and is not answered yet."""
+        return self._committing or self._offer is not None
+
     async def receive(self, frame: bytes) -> list[bytes]:
         """Take one frame; gives the frames to send back. Never raises for what the peer sent."""
         for event in self._session.receive(frame):
@@ -72,13 +91,30 @@ class Connection:
                 await self._handle(event)
             except Exception as error:
                 # Storage or an actor failed: this session ends, the phone keeps its report.
-                log.error("request_failed", request=type(event).__name__, exc_info=error)
-                self._refuse("busy", "the cloud cannot answer now", BUSY_RETRY_SECONDS)
+                asked, reason = type(event).__name__, outage(error)
+                if reason:
+                    log.warning("request_refused", request=asked, reason=reason)
+                else:
+                    log.error("request_failed", request=asked, exc_info=error)
+                hint = self._core.spread(BUSY_RETRY_SECONDS)
+                self._refuse("busy", "the cloud cannot answer now", hint)
         return self.frames()
 
     def frames(self) -> list[bytes]:
         """Frames that wait to be sent."""
         return self._session.frames_to_send()
+
+    def reject(self, code: RefusalCode, detail: str) -> None:
+        """End the session over what is no frame; send `frames`, then hang up."""
+        if not self.closed:
+            self._refuse(code, detail)
+
+    def beats(self) -> bool:
+        """Count a ping or a pong; True when they are too many and the session has ended."""
+        self._beats += 1
+        if self._beats > MOST_BEATS:
+            self.reject("limit", "too many pings")
+        return self.closed
 
     def finish(self, reason: str, retry_after: float = 0.0) -> list[bytes]:
         """Close in good order, asking the phone to stay away for at least ``retry_after`` seconds;
@@ -118,6 +154,9 @@ class Connection:
                 self._core.metrics.refusals.labels(code=code).inc()
 
     async def _enrol(self, event: EnrolRequested) -> None:
+        if wait := self._core.rations.enrolment(self._now):
+            self._refuse("limit", "too many enrolments", self._core.spread(wait))
+            return
         try:
             device_id: str = await self._core.registry.ask(
                 "enrol", event.token, event.public_key, self._now
@@ -125,11 +164,12 @@ class Connection:
         except EnrolmentRefused as refusal:
             self._refuse(cast(RefusalCode, refusal.code))
             return
+        self._core.rations.enrolled()
         self._session.accept_enrol(device_id)
         self._core.metrics.enrolments.inc()
 
     async def _prove(self, event: ProofOffered) -> None:
-        device: Device | None = await self._core.registry.ask("lookup", event.device_id)
+        device = await self._core.lookups.submit(event.device_id)
         if device is None:
             self._refuse("unknown_device")
             return
@@ -152,6 +192,10 @@ class Connection:
         self._core.metrics.plans.inc()
 
     async def _offered(self, event: UploadOffered) -> None:
+        if wait := self._ask():
+            hint = self._core.spread(wait)
+            self._refuse_upload(event.upload_id, "limit", "too many requests", hint)
+            return
         most = MAX_REPORT if event.kind == "report" else MAX_LETTER
         if event.size > most:
             self._refuse_upload(event.upload_id, "too_large", f"a {event.kind} has ≤ {most} bytes")
@@ -169,18 +213,33 @@ class Connection:
             self._refuse_upload(event.upload_id, "limit", "too many bytes", hint)
             return
         held = await self._core.held_of(offer)
-        self._offer, self._kept = offer, bool(held)
-        self._core.metrics.resumed_bytes.inc(len(held))
+        self._offer, self._kept, self._counted = offer, bool(held), len(held)
+        if held:
+            self._core.metrics.resumed_bytes.inc(len(held))
         self._session.accept_upload(event.upload_id, len(held), held=held)
 
     async def _keep(self, event: UploadProgressed) -> None:
         assert self._offer is not None
         self._core.rations.spend(self._device_id, len(event.data), self._now)
+        self._counted += len(event.data)
+        if len(event.data) < LEAST_KEPT:
+            return
         piece = Piece(self._offer, event.offset, event.data, self._now)
         self._kept = await self._core.keep(piece) or self._kept
 
     async def _commit(self, event: UploadReceived) -> None:
-        self._core.rations.spend(self._device_id, len(event.body), self._now)
+        self._committing = True
+        time = asyncio.get_running_loop().time
+        began = time()
+        try:
+            await self._commit_whole(event)
+        finally:
+            self._committing = False
+            self._core.metrics.acks.observe(time() - began)
+
+    async def _commit_whole(self, event: UploadReceived) -> None:
+        left = len(event.body) - self._counted
+        self._core.rations.spend(self._device_id, left, self._now)
         outcome = await self._decide(event)
         await self._forget()
         if outcome.committed:
@@ -205,6 +264,8 @@ class Connection:
             await self._core.forget(offer)
 
     async def _fetch(self, event: FetchRequested) -> None:
+        if not self._may_ask():
+            return
         blob = await self._core.blob(event.model, event.version, event.base)
         if blob is None:
             self._refuse("unknown_release", fatal=False)
@@ -215,9 +276,24 @@ class Connection:
         self._core.metrics.fetched(event.model)
 
     async def _collect(self, event: CollectRequested) -> None:
+        if not self._may_ask():
+            return
         letters, left = await self._core.letters(self._device_id, event.after, self._now)
         if self._spend(sum(len(letter) for _, letter in letters)):
             self._session.send_mail(letters, left)
+
+    def _ask(self) -> float:
+        """Take one request from the ration: 0, or seconds until there is one."""
+        wait = self._core.rations.wait(self._device_id, REQUEST_BYTES, self._now)
+        if not wait:
+            self._core.rations.spend(self._device_id, REQUEST_BYTES, self._now)
+        return wait
+
+    def _may_ask(self) -> bool:
+        """Take one fetch or collect from the ration; else refuse it."""
+        if wait := self._ask():
+            self._refuse("limit", "too many requests", self._core.spread(wait), fatal=False)
+        return not wait
 
     def _spend(self, size: int) -> bool:
         """Take ``size`` bytes to send from the ration; else refuse the request."""

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter, itemgetter
 from typing import Final, TypeAlias, cast
 from weakref import WeakValueDictionary
 
 from cloud.actors.intake import COMMITTED, Outcome, UploadRow
 from cloud.actors.mailbox import MailRefused
 from cloud.actors.partials import Offer, Piece
+from cloud.actors.registry import Device
 from cloud.actors.runtime import Ref
-from cloud.gateway.batcher import Batcher
+from cloud.gateway.batcher import Batcher, Sharded, Sleep
 from cloud.gateway.connection import Connection
 from cloud.gateway.limits import Door, Limits, Rations, spread
 from cloud.gateway.metrics import Metrics
@@ -42,7 +44,6 @@ MAIL_CODES: Final[Mapping[str, RefusalCode]] = {
 }
 """Refusals of the mailbox as the wire calls them; any other letter is a bad message."""
 
-Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 Letters: TypeAlias = tuple[list[tuple[int, bytes]], int]
 """(sequence, letter) in order, and how many wait behind the last."""
 
@@ -66,7 +67,8 @@ class GatewayCore:
     """Shared by every connection of one gateway.
 
     Args:
-        registry, intake, rounds, publisher: the actors it asks.
+        registry, rounds, publisher: the actors it asks.
+        intake: the inbox, or its shards: a device's reports all go to one of them.
         bits: n -> n random bytes, for the session nonces and the spread of waits.
         sign: signs with the cloud key that phones pin; without it this gateway cannot prove
             itself, and phones of protocol version 2 leave.
@@ -82,7 +84,7 @@ class GatewayCore:
     def __init__(
         self,
         registry: Ref,
-        intake: Ref,
+        intake: Ref | Sequence[Ref],
         rounds: Ref,
         publisher: Ref,
         bits: Callable[[int], bytes],
@@ -107,10 +109,14 @@ class GatewayCore:
         self.door = Door(limits, self._chance)
         self.rations = Rations(limits)
         self._live: WeakValueDictionary[str, Connection] = WeakValueDictionary()
-        self.known: Batcher[tuple[str, bytes], bytes | None] = Batcher(intake, "known", sleep)
-        self.receipts: Batcher[str, list[bytes]] = Batcher(intake, "newest", sleep)
-        self.commits: Batcher[UploadRow, Outcome] = Batcher(
-            intake, "commit", sleep, self.metrics.batches.observe
+        self.lookups: Batcher[str, Device | None] = Batcher(registry, "lookups", sleep)
+        shards = intake if isinstance(intake, Sequence) else [intake]
+        self.known: Sharded[tuple[str, bytes], bytes | None] = Sharded(
+            shards, "known", itemgetter(0), sleep
+        )
+        self._receipts: Sharded[str, list[bytes]] = Sharded(shards, "newest", str, sleep)
+        self.commits: Sharded[UploadRow, Outcome] = Sharded(
+            shards, "commit", attrgetter("device_id"), sleep, self.metrics.batches.observe
         )
         self._held: Batcher[Offer, bytes] | None = None
         self._pieces: Batcher[Piece, bool] | None = None
@@ -120,11 +126,15 @@ class GatewayCore:
             self._pieces = Batcher(partials, "append", sleep)
             self._drops = Batcher(partials, "drop", sleep)
         self.mailbox = mailbox
+        self._letters_waiting: Batcher[tuple[str, int], int] | None = None
+        if mailbox is not None:
+            self._letters_waiting = Batcher(mailbox, "letters_waiting", sleep)
         self._blobs: OrderedDict[tuple[str, int, int], bytes] = OrderedDict()
 
-    async def refresh(self) -> None:
-        """Take a new snapshot of what is open and newest; called by the tick alone."""
-        descriptors = tuple(await self._rounds.ask("descriptors"))
+    async def refresh(self, now: float | None = None) -> None:
+        """Take a new snapshot of what is open and newest; with a time (unix seconds), without the
+        rounds that are about to close."""
+        descriptors = tuple(await self._rounds.ask("descriptors", now))
         showing: Showing = await self.publisher.ask("showing")
         documents: tuple[tuple[str, int, bytes], ...] = ()
         if self._library is not None:
@@ -142,17 +152,18 @@ class GatewayCore:
         releases = shown.showing.releases_for(device, proof.have, proof.version)
         if proof.version == 1:
             return Plan(rounds=(), releases=releases, retry_after=self._revisit)
-        receipts = await self.receipts.submit(device)
+        receipts = self._receipts.submit(device)
+        mail = self._waiting(device, proof.have.get(MAIL, 0))
         return Plan(
             rounds=shown.rounds,
             releases=releases,
             retry_after=self._revisit,
-            receipts=tuple(receipts),
+            receipts=tuple(await receipts),
             metadata=shown.showing.metadata_for(proof.metadata),
             documents=tuple(
                 blob for name, version, blob in shown.documents if proof.have.get(name) != version
             ),
-            mail=await self._waiting(device, proof.have.get(MAIL, 0)),
+            mail=0 if mail is None else await mail,
         )
 
     def open_session(self, now: float) -> Connection:
@@ -180,6 +191,8 @@ class GatewayCore:
         if key in self._blobs:
             self._blobs.move_to_end(key)
             return self._blobs[key]
+        if not model.isprintable():  # no name of ours; PostgreSQL takes no NUL in a text
+            return None
         owner = self._library if model.startswith(KNOWLEDGE) else self.publisher
         blob = None if owner is None else cast("bytes | None", await owner.ask("blob", *key))
         if blob is not None:
@@ -193,7 +206,8 @@ class GatewayCore:
         if self.mailbox is None:
             return [], 0
         letters: list[tuple[int, bytes]] = await self.mailbox.ask("collect", device_id, after, now)
-        return letters, await self._waiting(device_id, letters[-1][0]) if letters else 0
+        left = self._waiting(device_id, letters[-1][0]) if letters else None
+        return letters, 0 if left is None else await left
 
     async def post(self, row: UploadRow) -> Outcome:
         """Put a letter into its account's mailbox; durable when the outcome is "committed"."""
@@ -220,18 +234,22 @@ class GatewayCore:
 
     async def close(self) -> None:
         """See the reports already taken through their commit."""
-        await self.known.close()
-        await self.receipts.close()
-        await self.commits.close()
-        if self._held is not None and self._pieces is not None and self._drops is not None:
-            await self._held.close()
-            await self._pieces.close()
-            await self._drops.close()
+        for batcher in (
+            self.lookups,
+            self.known,
+            self._receipts,
+            self.commits,
+            self._held,
+            self._pieces,
+            self._drops,
+            self._letters_waiting,
+        ):
+            if batcher is not None:
+                await batcher.close()
 
-    async def _waiting(self, device_id: str, after: int) -> int:
-        if self.mailbox is None:
-            return 0
-        return int(await self.mailbox.ask("waiting", device_id, after))
+    def _waiting(self, device_id: str, after: int) -> asyncio.Future[int] | None:
+        batcher = self._letters_waiting
+        return None if batcher is None else batcher.submit((device_id, after))
 
     def _chance(self) -> float:
         return int.from_bytes(self._bits(CHANCE_BYTES), "big") / 256**CHANCE_BYTES

@@ -18,6 +18,9 @@ LONGEST_WAIT_SECONDS: Final = 3_600.0
 SPREAD: Final = 0.25
 """Share of a wait added at random."""
 KIB: Final = 1024
+SET_BACK_SECONDS: Final = 3_600.0
+"""No session is so old: then this machine's clock was wrong before, and a ration counts anew from
+now. Else nobody who was seen by that clock would earn any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class Limits:
     device_bytes_a_day: float = 64 * 1024 * KIB
     """Bytes of bodies both ways; as many at once after a quiet day."""
     devices_remembered: int = 100_000
+    enrolments_a_day: float = 100_000.0
+    """Of all devices together; as many at once after a quiet day."""
 
 
 def spread(seconds: float, chance: float) -> float:
@@ -99,6 +104,7 @@ class Rations:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._devices: OrderedDict[str, _Ration] = OrderedDict()
+        self._enrolments, self._enrolled = limits.enrolments_a_day, float("-inf")
 
     def start(self, device: str, now: float) -> float:
         """Take one session from a device's ration: 0, or seconds until it has one."""
@@ -107,6 +113,19 @@ class Rations:
             return (1.0 - ration.sessions) * DAY_SECONDS / self._limits.device_sessions_a_day
         ration.sessions -= 1.0
         return 0.0
+
+    def enrolment(self, now: float) -> float:
+        """Seconds until one more device may enrol; 0 when it may now."""
+        a_day = self._limits.enrolments_a_day
+        if self._enrolled > float("-inf"):
+            earned = max(0.0, now - self._enrolled) / DAY_SECONDS * a_day
+            self._enrolments = min(a_day, self._enrolments + earned)
+        self._enrolled = now
+        return max(0.0, 1.0 - self._enrolments) * DAY_SECONDS / a_day
+
+    def enrolled(self) -> None:
+        """A device has enrolled. Only then is it counted: whoever guesses tokens takes nothing."""
+        self._enrolments -= 1.0
 
     def wait(self, device: str, size: int, now: float) -> float:
         """Seconds until a device may move ``size`` bytes; 0 when it may now."""
@@ -126,10 +145,12 @@ class Rations:
             while len(self._devices) > limits.devices_remembered:
                 self._devices.popitem(last=False)
         self._devices.move_to_end(device)
-        days = max(0.0, now - ration.at) / DAY_SECONDS
+        if ration.at - now > SET_BACK_SECONDS:
+            ration.at = now
+        days = (now - ration.at) / DAY_SECONDS
         ration.sessions = min(
             limits.device_sessions_burst, ration.sessions + days * limits.device_sessions_a_day
         )
         ration.size = min(limits.device_bytes_a_day, ration.size + days * limits.device_bytes_a_day)
-        ration.at = max(now, ration.at)
+        ration.at = now
         return ration

@@ -135,6 +135,7 @@ def _engine(url: str) -> Engine:
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
         raise DatabaseUnavailable(f"{_shown(parsed)}: only sqlite and postgresql are supported")
     # One pooled connection is enough: an actor is one thread, and a database has one writer.
+    # What a statement carries, such as a report, is in no error's text.
     pool: dict[str, Any] = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 4}
     try:
         if parsed.get_backend_name() == "postgresql":
@@ -145,7 +146,9 @@ def _engine(url: str) -> Engine:
         ) from None
     if ":memory:" in url:
         pool = {"poolclass": NullPool}
-    engine = create_engine(parsed, connect_args={"check_same_thread": False}, **pool)
+    engine = create_engine(
+        parsed, connect_args={"check_same_thread": False}, hide_parameters=True, **pool
+    )
     event.listen(engine, "connect", _tune)
     event.listen(engine, "begin", _begin)
     return engine
@@ -161,7 +164,9 @@ def _postgresql(url: URL, pool: Mapping[str, Any]) -> Engine:
         ),
     }
     # Asked before use: a server that was restarted costs a new connection, not a failed call.
-    return create_engine(url, connect_args=arguments, pool_pre_ping=True, **pool)
+    return create_engine(
+        url, connect_args=arguments, pool_pre_ping=True, hide_parameters=True, **pool
+    )
 
 
 def _options(url: URL) -> str:

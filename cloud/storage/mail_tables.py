@@ -35,6 +35,8 @@ members = Table(
     Column("since", Whole, nullable=False, default=0),
     Column("acknowledged", Whole, nullable=False, default=0),
 )
+# Asked at every session: which account is this device in, and in which slots has it spoken?
+Index("members_by_device", members.c.device_id)
 
 #: One line of letters for all addresses, so that one number says how far a device has read. Numbers
 #: are never used again (AUTOINCREMENT), or a device would pass over a letter. `address` is an
@@ -55,6 +57,7 @@ mail = Table(
     sqlite_autoincrement=True,
 )
 Index("mail_by_address", mail.c.address, mail.c.sequence)
+Index("mail_by_sender", mail.c.sender, mail.c.kind)
 
 #: Newest number of each sender at each address, kept after its letters are pruned: a late repeat of
 #: a pruned letter is still known.

@@ -35,7 +35,7 @@ DAY = 86_400.0
 KEPT_SECONDS: Final = 400 * DAY
 """Longer than the year a ledger looks back: until then a phone restored from an old copy is told
 by the receipt of what it spent."""
-_STATE_OF_WORK: Final = ("nothing_learnt", "reports_forgotten")
+_STATE_OF_WORK: Final = ("nothing_learnt", "buffered", "reports_forgotten")
 """Lines of the journal that a later step looks up: never pruned."""
 _NOBODY: Final = "forgotten-"
 """Begins what stands where a device's id stood; no device's id does."""

@@ -193,8 +193,8 @@ events = Table(
     Column("detail", JSON, nullable=False),
 )
 
-#: What the operator should look at: raised once, `seen` as long as it holds, cleared when it does no
-#: longer. `key` names the kind and what it is about.
+#: What the operator should look at: raised once, `seen` as long as it holds, cleared when it does
+#: no longer. `key` names the kind and what it is about.
 alarms = Table(
     "alarms",
     CLOUD,

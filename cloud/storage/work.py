@@ -20,12 +20,12 @@ def never_trained(database: Database, model: str) -> bool:
 
 
 def untrained_aggregates(database: Database, model: str) -> list[int]:
-    """Ids of the model's aggregates that led to no candidate and taught nothing, oldest first."""
+    """Ids of the model's aggregates that no training step has taken, oldest first."""
     trained = select(releases.c.aggregate).where(releases.c.aggregate.is_not(None))
     query = select(aggregates.c.id).where(
         aggregates.c.task == model, aggregates.c.id.not_in(trained)
     )
-    settled = select(events.c.detail).where(events.c.kind == "nothing_learnt")
+    settled = select(events.c.detail).where(events.c.kind.in_(("nothing_learnt", "buffered")))
     with database.read() as connection:
         done = {detail["aggregate"] for detail in connection.scalars(settled)}
         found = connection.scalars(query.order_by(aggregates.c.id)).all()

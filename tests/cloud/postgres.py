@@ -54,10 +54,15 @@ class PostgresServer:
         settings = ["listen_addresses=", f"unix_socket_directories={self.folder}"]
         settings += ["max_connections=100", "shared_buffers=32MB"]
         settings += [] if durable else ["fsync=off", "full_page_writes=off"]
-        flags = [flag for setting in settings for flag in ("-c", setting)]
+        self._flags = [flag for setting in settings for flag in ("-c", setting)]
         self._log = (self.folder / "log").open("wb")
+        self._template_made = False
+        self.resume()
+
+    def resume(self) -> None:
+        """Start the process, again after `halt`."""
         self._process = subprocess.Popen(
-            [str(where / "postgres"), "-D", str(self.folder / "data"), *flags],
+            [str(self.programs / "postgres"), "-D", str(self.folder / "data"), *self._flags],
             stdout=self._log,
             stderr=subprocess.STDOUT,
             **self._as_user(),
@@ -67,7 +72,13 @@ class PostgresServer:
         except BaseException:
             self.stop()
             raise
-        self._template_made = False
+
+    def halt(self, number: int = signal.SIGINT) -> None:
+        """End the process by its id, cutting off every session; what it wrote stays. SIGINT is
+        its "fast" end, SIGQUIT its "immediate" one, as after a loss of power."""
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+            self._process.wait(30)
 
     def url(self, name: str) -> str:
         """The URL of one of its databases."""
@@ -108,9 +119,7 @@ class PostgresServer:
 
     def stop(self) -> None:
         """End the server by its process id and remove what it wrote."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)  # "fast": sessions are cut off
-            self._process.wait(30)
+        self.halt()
         self._log.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import sys
 import urllib.request
 from pathlib import Path
 
@@ -75,9 +76,11 @@ def test_an_absent_helper(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("command", ["token", "status", "rounds", "releases", "devices"])
+@pytest.mark.parametrize(
+    "command", ["token", "status", "rounds", "releases", "devices", "operator list"]
+)
 def test_no_cloud_here(tmp_path: Path, command: str) -> None:
-    assert "there is no cloud in" in _fails(command, "--state", str(tmp_path))
+    assert "there is no cloud in" in _fails(*command.split(), "--state", str(tmp_path))
 
 
 def test_a_damaged_key(tmp_path: Path) -> None:
@@ -102,7 +105,14 @@ def test_looking_after_a_cloud(state: Path) -> None:
     assert device["revoked"] > 0
     assert "no device has the id" in _fails("revoke", "nobody", "--state", str(state))
     status = json.loads(run.invoke(app, ["status", *where]).stdout)
-    assert status["devices"] == {"enrolled": 1, "active": 0}
+    assert status["devices"] == {"enrolled": 1, "active": 0, "revoked": 1}
+    assert status["reports"] == {"day": 0, "week": 0}
+    assert {row["task"]: row["filled"] for row in status["rounds"]} == {
+        "usage": 0,
+        "router": 0,
+        "dedup": 0,
+    }
+    assert status["alarms"] == []
     rounds = json.loads(run.invoke(app, ["rounds", *where]).stdout)
     assert {each["status"] for each in rounds} == {"open"}
     releases = json.loads(run.invoke(app, ["releases", *where]).stdout)
@@ -110,6 +120,58 @@ def test_looking_after_a_cloud(state: Path) -> None:
     for command in ("status", "rounds", "releases", "devices"):
         table = run.invoke(app, [command, "--state", str(state)])
         assert table.exit_code == 0
+
+
+def test_lists_come_in_pages(state: Path) -> None:
+    from sqlalchemy import insert
+
+    from cloud.config import CloudConfig
+    from cloud.storage import Database
+    from cloud.storage.tables import devices
+
+    database = Database(CloudConfig(state=state).database_url)
+    rows = [{"device_id": f"{n:032x}", "public_key": bytes(32), "enrolled": 0.0} for n in range(5)]
+    with database.write() as connection:
+        connection.execute(insert(devices), rows)
+    database.close()
+    where = ["devices", "--state", str(state), "--limit", "2", "--json"]
+    first = run.invoke(app, where)
+    assert [row["device_id"] for row in json.loads(first.stdout)] == [f"{n:032x}" for n in (0, 1)]
+    assert f"--after {1:032x}" in first.stderr
+    rest = run.invoke(app, [*where[:-2], "10", "--json", "--after", f"{1:032x}"])
+    assert len(json.loads(rest.stdout)) == 3
+    assert rest.stderr == ""
+    assert "--after" in _fails("rounds", "--state", str(state), "--after", "nonsense")
+
+
+def test_operators_are_added_listed_and_revoked(state: Path) -> None:
+    where = ["--state", str(state), "--json"]
+    added = run.invoke(app, ["operator", "add", "lin", "--role", "operator", "--days", "2", *where])
+    made = json.loads(added.stdout)
+    assert (made["name"], made["role"], len(made["token"])) == ("lin", "operator", 64)
+    assert "lin has a token already" in _fails("operator", "add", "lin", "--state", str(state))
+    assert "letters, digits" in _fails("operator", "add", "l i n", "--state", str(state))
+    plain = run.invoke(app, ["operator", "add", "kim", "--state", str(state)])
+    assert len(plain.stdout.strip()) == 64
+    listed = run.invoke(app, ["operator", "list", *where]).stdout
+    assert made["token"] not in listed
+    assert [(row["name"], row["role"], row["state"]) for row in json.loads(listed)] == [
+        ("kim", "viewer", "active"),
+        ("lin", "operator", "active"),
+    ]
+    assert json.loads(run.invoke(app, ["operator", "revoke", "lin", *where]).stdout) == {
+        "revoked": "lin"
+    }
+    assert "revoked" in run.invoke(app, ["operator", "list", "--state", str(state)]).stdout
+    assert "no operator nobody" in _fails("operator", "revoke", "nobody", "--state", str(state))
+
+
+def test_traces_without_their_packages_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    assert "reverie[telemetry]" in _fails("serve", "--state", str(tmp_path), "--port", "0")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from cloud.actors.mailbox import MailRefused
+from cloud.gateway.core import GatewayCore
 from cloud.gateway.limits import Limits
 from protocol.session import (
     Closed,
@@ -23,7 +24,7 @@ from protocol.session import (
     UploadCommitted,
     UploadRefused,
 )
-from tests.cloud.gateway_world import BLOB, CLOUD_KEY, World
+from tests.cloud.gateway_world import BLOB, CLOUD_KEY, Direct, Inbox, World, upload_id
 from tests.cloud.world import START
 from tests.protocol.v1 import session as first
 from tests.protocol.v1.messages import VERSIONS as FIRST_VERSIONS
@@ -83,10 +84,10 @@ async def test_a_device_that_calls_too_often_is_told_when_to_come_back(tmp_path:
 
 
 async def test_a_device_that_moves_too_much_is_told_when_to_come_back(tmp_path: Path) -> None:
-    world = bounded(tmp_path, device_bytes_a_day=1000.0)
+    world = bounded(tmp_path, device_bytes_a_day=100_000.0)
     call = await world.phone().call()
-    call.client.upload(b"a" * 16, bytes(900))
-    call.client.upload(b"b" * 16, bytes(900))
+    call.client.upload(b"a" * 16, bytes(90_000))
+    call.client.upload(b"b" * 16, bytes(90_000))
     taken, refused = await call.exchange()
     assert isinstance(taken, UploadCommitted)
     assert isinstance(refused, UploadRefused)
@@ -97,7 +98,7 @@ async def test_a_device_that_moves_too_much_is_told_when_to_come_back(tmp_path: 
     assert isinstance(refused_fetch, FetchRefused)
     assert refused_fetch.code == "limit"
     again = await world.phone().call(START + 86_400.0)
-    again.client.upload(b"b" * 16, bytes(900))
+    again.client.upload(b"b" * 16, bytes(90_000))
     assert isinstance((await again.exchange())[0], UploadCommitted)
     world.close()
 
@@ -134,8 +135,8 @@ class Postbox:
     def collect(self, device_id: str, after: int, now: float) -> list[tuple[int, bytes]]:
         return [(n, data) for n, data in self.letters.items() if n > after][:2]
 
-    def waiting(self, device_id: str, after: int) -> int:
-        return sum(n > after for n in self.letters)
+    def letters_waiting(self, asked: list[tuple[str, int]]) -> list[int]:
+        return [sum(n > after for n in self.letters) for _, after in asked]
 
     def close(self) -> None:
         pass
@@ -301,3 +302,25 @@ async def test_an_idle_session_holds_little(world: World) -> None:
     assert (after - before) / len(servers) < 10 * 1024
     assert not any(server.closed for server in servers)
     assert len(calls) == 10
+
+
+async def test_a_device_finds_its_reports_in_its_shard_again(world: World) -> None:
+    shards = [Inbox(), Inbox(), Inbox()]
+    world.core = GatewayCore(
+        Direct(world.registry),
+        [Direct(shard) for shard in shards],
+        Direct(None),
+        Direct(None),
+        world.bits,
+        sign=CLOUD_KEY.sign,
+    )
+    phones = [world.phone(number) for number in range(12)]
+    for _ in range(2):  # an inbox takes an id once: the second time it must be known
+        for phone in phones:
+            call = await phone.call()
+            body = phone.key.public
+            call.client.upload(upload_id(body), body)
+            assert isinstance((await call.exchange())[0], UploadCommitted)
+    taken = [len(shard.bodies) for shard in shards]
+    assert sum(taken) == len(phones)
+    assert sum(bool(number) for number in taken) > 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -98,16 +99,18 @@ async def test_a_silent_helper_delays_the_round_and_loses_nothing(
 ) -> None:
     async with running(state, inline) as cloud:
         await _fill(cloud)
-        working = cloud._helper
-        cloud._helper = RemoteHelper("http://127.0.0.1:9", 5.0, "token")
+        working = cloud._ticker
+        assert working is not None
+        silent = RemoteHelper("http://127.0.0.1:9", 5.0, "token")
+        cloud._ticker = replace(working, helper=silent)
         await cloud.tick(START + DAY)
         statuses = {
             (each["task"], each["round"]): each["status"]
             for each in (await cloud.report())["rounds"]
         }
         assert (statuses["usage", 1], statuses["usage", 2]) == ("closing", "open")
-        await cloud._helper.close()
-        cloud._helper = working
+        await silent.close()
+        cloud._ticker = working
         await cloud.tick(START + DAY + 1)
         (aggregate,) = (await cloud.report())["aggregates"]
         assert aggregate["n"] == N_MIN

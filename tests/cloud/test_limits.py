@@ -157,3 +157,10 @@ def test_after_a_short_outage_it_is_the_hint_that_keeps_the_herd_apart() -> None
 def test_without_jitter_the_same_herd_is_a_storm() -> None:
     knocks, _ = herd(60.0, jitter=False)
     assert max(knocks) == PHONES
+
+
+def test_a_clock_that_was_far_ahead_for_a_while_starves_nobody() -> None:
+    rations = Rations(Limits(device_sessions_burst=1.0, device_sessions_a_day=24.0))
+    assert rations.start("a", 400 * DAY_SECONDS) == 0.0
+    assert rations.start("a", 0.0) > 0.0  # set right: no session for nothing
+    assert rations.start("a", DAY_SECONDS / 24) == 0.0  # and one an hour again

@@ -5,17 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from cloud.actors.openings import shown_until
 from cloud.actors.runtime import InProcessRuntime, Ref, Runtime
+from cloud.config import CloudConfig
+from cloud.founding import NotFounded
+from cloud.identity import KeyFileUnusable
 from cloud.service import Cloud
+from cloud.storage.places import Places, remember
+from cloud.ticking import LeaseLost
 from privacy.budget import DEMO
 from protocol.models.spec import ROUTER, head_dimension
-from protocol.session import UploadCommitted
+from protocol.rounds import RoundDescriptor
+from protocol.session import UploadCommitted, UploadRefused
 from tests.cloud.conftest import running
 from tests.cloud.world import DAY, START, Phone, connect, descriptors, usage_answers
 
@@ -184,3 +193,158 @@ async def test_a_phone_is_never_offered_a_round_that_is_being_summed(
         cloud._helper.sum_masks = look  # type: ignore[method-assign]
         await cloud.tick(NEXT)
         assert offered == [set(), set()]
+
+
+async def test_a_tick_that_loses_its_lease_anywhere_is_finished_by_another(
+    filled: Path, tmp_path: Path
+) -> None:
+    whole, _ = await _tick_with_crash(filled, tmp_path / "whole", dies_at=0, after=False)
+    steps = 0
+    while True:
+        steps += 1
+        state = Path(shutil.copytree(filled, tmp_path / f"lost-{steps}"))
+        runtime = InProcessRuntime(inline=True)
+        async with running(state, runtime) as cloud:
+            asked = 0
+
+            async def still_mine(at: int = steps) -> bool:
+                nonlocal asked
+                asked += 1
+                return asked < at
+
+            try:
+                await cloud.tick(NEXT, still_mine)
+            except LeaseLost:
+                assert asked == steps
+            else:
+                break
+            if steps == 1:
+                assert await cloud.report() != whole
+            await cloud.tick(NEXT)
+            assert await cloud.report() == whole
+        await runtime.stop()
+    assert steps > 10
+
+
+def _beside(state: Path, folder: Path) -> Path:
+    """The folder of a gateway of that cloud: the signing key, and where the database is."""
+    folder.mkdir()
+    shutil.copy(state / "signing.key", folder)
+    config = CloudConfig(state=state)
+    remember(folder, Places(database_url=config.database_url, blobs_url=config.blobs_url))
+    return folder
+
+
+@pytest.fixture
+async def beside(cloud: Cloud, tmp_path: Path) -> AsyncIterator[Cloud]:
+    """A process of role "gateway" beside `cloud`."""
+    runtime = InProcessRuntime(inline=True)
+    folder = _beside(cloud.config.state, tmp_path / "gateway")
+    async with running(folder, runtime, role="gateway") as made:
+        yield made
+    await runtime.stop()
+
+
+async def test_a_gateway_shows_what_the_ticking_process_has_done(
+    cloud: Cloud, beside: Cloud
+) -> None:
+    assert beside.public_key == cloud.public_key
+    assert beside.root_sha256 == cloud.root_sha256
+    assert beside.endpoint().snapshot == cloud.endpoint().snapshot
+    shown = beside.endpoint().snapshot
+    assert not await beside.refresh(START)
+    assert beside.endpoint().snapshot is shown  # nothing was built anew
+    await cloud.tick(NEXT)
+    assert beside.endpoint().snapshot is shown
+    assert await beside.refresh(NEXT)
+    assert beside.endpoint().snapshot == cloud.endpoint().snapshot != shown
+    assert not await beside.refresh(NEXT)
+
+
+async def test_a_gateway_makes_nothing_and_does_not_tick(cloud: Cloud, beside: Cloud) -> None:
+    folder = beside.config.state
+    assert {each.name for each in folder.iterdir()} == {"signing.key", "storage.json"}
+    assert beside.helper is None
+    with pytest.raises(ValueError, match="does not tick"):
+        await beside.tick(NEXT)
+
+
+async def test_a_phone_at_a_gateway(cloud: Cloud, beside: Cloud) -> None:
+    phone = Phone(1)
+    line, _ = await connect(phone, beside.endpoint())
+    usage = descriptors(beside.endpoint(), beside.public_key)["usage"]
+    line.client.upload(b"u" * 16, phone.report(usage, usage_answers()))
+    (committed,) = await line.exchange()
+    assert isinstance(committed, UploadCommitted)
+    assert (await cloud.report())["reports"] == 1
+
+
+async def test_a_report_for_a_round_that_has_closed_meanwhile(cloud: Cloud, beside: Cloud) -> None:
+    """The gateway's snapshot is older than the tick: nothing else of the session is disturbed."""
+    await cloud.tick(NEXT)
+    phone = Phone(1)
+    line, _ = await connect(phone, beside.endpoint())
+    opened = descriptors(beside.endpoint(), beside.public_key)
+    line.client.upload(b"u" * 16, phone.report(opened["usage"], usage_answers()))
+    (refused,) = await line.exchange()
+    assert isinstance(refused, UploadRefused)
+    assert refused.code == "stale_round"
+    await beside.refresh(NEXT)
+    opened = descriptors(beside.endpoint(), beside.public_key)
+    assert phone.report(opened["usage"], usage_answers(), NEXT)  # the next one may be joined
+    line.client.upload(b"v" * 16, phone.report(opened["dedup"], _step(opened["dedup"]), NEXT))
+    (committed,) = await line.exchange()
+    assert isinstance(committed, UploadCommitted)
+
+
+def _step(descriptor: RoundDescriptor) -> NDArray[np.float64]:
+    return np.full(descriptor.dimension, 0.01)
+
+
+async def test_a_round_is_shown_no_more_shortly_before_it_closes(
+    cloud: Cloud, beside: Cloud
+) -> None:
+    usage = descriptors(cloud.endpoint(), cloud.public_key)["usage"]
+    last = shown_until(usage.opens, usage.closes)
+    assert usage.closes - last == 120
+    for each in (cloud, beside):
+        await each.refresh(last - 1)
+        assert usage in descriptors(each.endpoint(), each.public_key).values()
+        assert await each.refresh(last)
+        assert usage not in descriptors(each.endpoint(), each.public_key).values()
+    # Who has it from before may still report.
+    phone = Phone(1)
+    line, _ = await connect(phone, beside.endpoint(), now=last)
+    line.client.upload(b"u" * 16, phone.report(usage, usage_answers(), last))
+    (committed,) = await line.exchange()
+    assert isinstance(committed, UploadCommitted)
+
+
+def test_short_rounds_are_hidden_for_a_share_of_their_length() -> None:
+    assert shown_until(0.0, 100.0) == 95.0
+    assert shown_until(0.0, DAY) == DAY - 120
+
+
+async def test_who_may_not_join(state: Path, inline: Runtime, tmp_path: Path) -> None:
+    async def fails(folder: Path, kind: type[Exception], says: str, **settings: str) -> None:
+        with pytest.raises(kind, match=says):
+            async with running(folder, inline, **settings):
+                pass
+
+    nobody = tmp_path / "nobody"
+    await fails(nobody, NotFounded, "--role all", role="gateway")
+    folder = _beside(state, tmp_path / "gateway")
+    await fails(folder, NotFounded, "give --budget demo", role="gateway", budget="production")
+    for role in ("gateway", "all"):
+        (folder / "signing.key").unlink(missing_ok=True)
+        await fails(folder, KeyFileUnusable, "whose key is not here", role=role)
+        assert not (folder / "signing.key").exists()
+        (folder / "signing.key").write_bytes(bytes(32))
+        await fails(folder, KeyFileUnusable, "another key", role=role)
+
+
+async def test_reports_are_shared_among_intakes(state: Path, inline: Runtime) -> None:
+    async with running(state, inline, intake_shards=3) as cloud:
+        await _fill(cloud, N_MIN)
+        await cloud.tick(NEXT)
+        assert {each["n"] for each in (await cloud.report())["aggregates"]} == {N_MIN}

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from cloud.gateway.app import Root, make_app
 from cloud.service import Cloud
 from privacy.receipts import open_receipt
-from protocol.messages import Hello
+from protocol.messages import Hello, Refusal
 from protocol.models.spec import SPECS
 from protocol.release import open_manifest, open_release
 from protocol.session import (
@@ -24,7 +24,7 @@ from protocol.session import (
     ReleaseReceived,
     UploadCommitted,
 )
-from protocol.wire import MAX_FRAME, encode
+from protocol.wire import MAX_FRAME, decode, encode
 from tests.cloud.world import START, Phone, descriptors, usage_answers
 
 
@@ -97,6 +97,9 @@ async def test_an_oversize_frame_closes_with_1009_and_is_counted(url: str, cloud
 async def test_text_frames_and_vanishing_devices_harm_nobody(url: str, cloud: Cloud) -> None:
     async with _socket(url) as socket:
         await socket.send("text")
+        refused = decode(await socket.recv(decode=False))
+        assert isinstance(refused, Refusal)
+        assert refused.code == "bad_message"
         with pytest.raises(ConnectionClosed):
             await socket.recv()
     async with _socket(url) as socket:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import ClientSession as HttpSession
 from aiohttp import WSMsgType, web
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -271,7 +272,6 @@ async def test_silence_and_slowness_end_in_a_goodbye(
         (closed,) = talk.session.receive(await channel.receive())
         assert "nothing was heard" in closed.reason  # type: ignore[union-attr]
     monkeypatch.setattr(gateway_app, "PROOF_SECONDS", 20.0)
-    monkeypatch.setattr(gateway_app, "ANSWER_SECONDS", 0.05)
 
     async def never(*_: object) -> None:
         await asyncio.Event().wait()
@@ -279,9 +279,37 @@ async def test_silence_and_slowness_end_in_a_goodbye(
     async with served(gateway(world)) as url, websocket(url)() as channel:
         talk = Conversation(session(world.phone(), channel), channel)
         await talk.begin()
+        monkeypatch.setattr(gateway_app, "ANSWER_SECONDS", 0.05)
         monkeypatch.setattr(world.mailbox, "ask", never)
         with pytest.raises(SyncFailed, match="too long to answer"):
             await talk.collect(0)
+
+
+async def test_an_idle_phone_is_asked_whether_it_is_there(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway_app, "SILENCE_SECONDS", 1.6)
+    phone = world.phone()
+    client = ClientSession(
+        device_id=phone.device_id, sign=phone.key.sign, client_nonce=bytes(32), have={}
+    )
+    async with (
+        served(gateway(world)) as url,
+        HttpSession(url) as http,
+        http.ws_connect("/v1/session", autoping=False) as socket,
+    ):
+        client.start()
+        while frames := client.frames_to_send():
+            for frame in frames:
+                await socket.send_bytes(frame)
+            client.receive(await socket.receive_bytes())
+        for _ in range(2):  # an answer makes it wait anew
+            ping = await socket.receive()
+            assert ping.type is WSMsgType.PING
+            await socket.pong(ping.data)
+        assert (await socket.receive()).type is WSMsgType.PING
+        (closed,) = client.receive(await socket.receive_bytes())
+        assert "nothing was heard" in closed.reason  # type: ignore[union-attr]
 
 
 async def test_an_upload_cancelled_on_the_wire_goes_on_where_it_stopped(

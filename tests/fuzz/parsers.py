@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.fuzz import (
     blob_parsers,
+    cloud_parsers,
     device_parsers,
     privacy_parsers,
     session_parsers,
@@ -16,7 +17,11 @@ __all__ = ["PARSERS", "WIRE", "shares"]
 WIRE: tuple[Parser, ...] = wire_parsers.PARSERS + session_parsers.PARSERS
 """What reads a socket of the sync protocol."""
 PARSERS: tuple[Parser, ...] = (
-    WIRE + blob_parsers.PARSERS + privacy_parsers.PARSERS + device_parsers.PARSERS
+    WIRE
+    + blob_parsers.PARSERS
+    + privacy_parsers.PARSERS
+    + device_parsers.PARSERS
+    + cloud_parsers.PARSERS
 )
 
 

@@ -65,6 +65,7 @@ from protocol.metadata import (
     utc_text,
 )
 from protocol.models import SPECS
+from protocol.policy import HIGHEST_FLOOR, LOWEST_FLOOR
 from protocol.publication import (
     Delta,
     Publication,
@@ -109,6 +110,14 @@ def manifest(model: str = "router", version: int = 7) -> Manifest:
         created=NOW - DAY,
         expires=NOW + 30 * DAY,
     )
+
+
+POLICY = {"floor_working": 0.35, "floor_structured": 0.1, "floor_raw": 0.02}
+
+
+def tuned_manifest() -> Manifest:
+    """One with a retrieval policy."""
+    return manifest().model_copy(update={"policy": POLICY})
 
 
 def descriptors() -> list[bytes]:
@@ -174,6 +183,9 @@ def _payload(blob: bytes, purpose: str) -> bytes:
 def _manifest(blob: bytes) -> object:
     """As a phone goes on with one: the checks before anything is fetched."""
     opened = open_manifest(blob, CLOUD_KEY.public)
+    assert all(LOWEST_FLOOR <= floor <= HIGHEST_FLOOR for floor in opened.policy.values())
+    again = seal_manifest(opened, CLOUD_KEY)
+    assert open_manifest(again, CLOUD_KEY.public) == opened
     spec = SPECS.get(opened.model)
     if spec is not None:
         check_release(opened, adopted_version=3, now=NOW, spec=spec)
@@ -312,14 +324,20 @@ PARSERS: tuple[Parser, ...] = (
         "release.open_manifest",
         _manifest,
         (ReleaseRefused,),
-        [seal_manifest(manifest(), CLOUD_KEY), seal_manifest(manifest("dedup"), CLOUD_KEY)],
+        [
+            seal_manifest(each, CLOUD_KEY)
+            for each in (manifest(), manifest("dedup"), tuned_manifest())
+        ],
         "msgpack",
     ),
     Parser(
         "release.open_manifest, signed",
         _signed("release", _manifest),
         (ReleaseRefused,),
-        [_payload(seal_manifest(manifest(), CLOUD_KEY), "release")],
+        [
+            _payload(seal_manifest(each, CLOUD_KEY), "release")
+            for each in (manifest(), tuned_manifest())
+        ],
         "msgpack",
         weight=2.0,
     ),
