@@ -71,8 +71,9 @@ class Settings(BaseModel):
     """Private memory over a bare Python from which the phone cleans up (002: 50 MB)."""
     working_turns: int = Field(default=32, ge=1)
     """Turns the working layer's ring holds."""
-    layer_floor: float = Field(default=0.1, gt=0.0, le=1.0)
-    """A layer whose routed weight is under this is not searched (002)."""
+    layer_floor: float | None = Field(default=None, gt=0.0, le=1.0)
+    """A layer whose routed weight is under this is not searched; None: the floors that came with
+    the router in use, else 0.1 (002)."""
     clarifying_rounds: int = Field(default=2, ge=0)
     """Clarifying retrievals one recall makes at most."""
     embedder: Literal["builtin", "onnx", "endpoint"] = "builtin"

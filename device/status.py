@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
+from device.recall.floors import BY_DEFAULT, Floors
+
 __all__ = [
     "BudgetStatus",
     "ConditionStatus",
@@ -137,6 +139,8 @@ class Status(_Part):
     """Where dialogue goes to be read, when a service reads it; empty: nowhere."""
     distiller: DistillerStatus
     models: dict[str, ModelStatus]
+    floors: Floors = BY_DEFAULT
+    """Weights under which a layer is not searched, and who set them."""
     budget: BudgetStatus
     outbox: int
     """Reports waiting for the cloud."""

@@ -142,4 +142,4 @@ def open_envelope(envelope: bytes, public_key: bytes, *, purpose: str = "") -> b
 
 
 def _labelled(*parts: bytes) -> bytes:
-    return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    return b"".join([len(part).to_bytes(4, "big") + part for part in parts])

@@ -6,7 +6,7 @@ duplicate keys (last one wins silently), keys that are not text, and deep nestin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgpack
@@ -25,6 +25,7 @@ MAX_ITEMS = 64
 MAX_TEXT = 1024
 """Bytes of one text: ids, tokens and reasons are all short."""
 
+_TEXT = frozenset({str})
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -76,8 +77,11 @@ def validated(model: type[_Model], fields: Mapping[str, Any]) -> _Model:
         raise MalformedFrame(f"{model.__name__}: {where} is wrong ({first['type']})") from None
 
 
-def _distinct(pairs: Sequence[tuple[object, object]]) -> dict[str, object]:
-    fields: dict[str, object] = {}
+def _distinct(pairs: Sequence[tuple[Any, object]]) -> dict[str, object]:
+    fields: dict[str, object] = dict(pairs)
+    if len(fields) == len(pairs) and _TEXT.issuperset(map(type, fields)):
+        return fields
+    fields.clear()
     for key, value in pairs:
         if not isinstance(key, str):
             raise MalformedFrame("a map key is not text")
@@ -87,10 +91,10 @@ def _distinct(pairs: Sequence[tuple[object, object]]) -> dict[str, object]:
     return fields
 
 
-def _check_depth(value: object, left: int) -> None:
-    if not isinstance(value, dict | tuple):
-        return
+def _check_depth(container: Collection[object], left: int) -> None:
     if left == 0:
         raise MalformedFrame(f"nested deeper than {MAX_DEPTH} containers")
-    for inner in value.values() if isinstance(value, dict) else value:
-        _check_depth(inner, left - 1)
+    for inner in container.values() if isinstance(container, dict) else container:
+        # By exact type: these are what msgpack makes, and most values are neither.
+        if type(inner) is dict or type(inner) is tuple:
+            _check_depth(inner, left - 1)

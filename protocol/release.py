@@ -10,7 +10,7 @@ import hashlib
 import re
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from protocol.errors import (
     DifferenceInvalid,
@@ -25,6 +25,7 @@ from protocol.models.sizes import FEATURE_VERSION
 from protocol.models.spec import ModelSpec
 from protocol.packing import pack, unpack_map, validated
 from protocol.params import Parameters, apply_difference, decode_full, sha256_of
+from protocol.policy import FLOOR_NAMES, HIGHEST_FLOOR, LOWEST_FLOOR, POLICY_MODEL
 
 __all__ = [
     "DIFFERENCE_BASES",
@@ -53,6 +54,7 @@ FULL = 0
 """The base of a fetch that needs none."""
 _PURPOSE = "release"
 _VERSION = re.compile(r"[1-9][0-9]{0,15}")
+_Floor = Annotated[float, Field(ge=LOWEST_FLOOR, le=HIGHEST_FLOOR)]
 
 
 class BlobInfo(ProtocolModel):
@@ -68,7 +70,9 @@ class Manifest(ProtocolModel):
     ``parent`` is the version it was trained from, ``sha256`` the hash of its canonical content,
     ``differences`` maps base version → blob. ``metrics`` are measured on held-out examples, in
     0–1. ``epsilon`` and ``delta`` are the differential privacy its training spent, ``created`` and
-    ``expires`` unix seconds. ``feature_version`` names the features it was trained on.
+    ``expires`` unix seconds. ``feature_version`` names the features it was trained on. ``policy``
+    is the retrieval policy that a router is adopted with (policy.py): none means the default one,
+    and a manifest for phones of protocol version 1, which know of none, never has one.
     """
 
     model: Name
@@ -83,6 +87,17 @@ class Manifest(ProtocolModel):
     created: float
     expires: float
     feature_version: Annotated[int, Field(ge=1, le=MAX_INTEGER)] = FEATURE_VERSION
+    policy: Annotated[dict[Name, _Floor], Field(max_length=len(FLOOR_NAMES))] = Field(
+        default_factory=dict
+    )
+
+    @model_validator(mode="after")
+    def _known_policy(self) -> Manifest:
+        if self.policy and self.model != POLICY_MODEL:
+            raise ValueError("only a router carries a retrieval policy")
+        if not self.policy.keys() <= set(FLOOR_NAMES.values()):
+            raise ValueError("a retrieval policy of which this version does not know every part")
+        return self
 
 
 def target_name(model: str, version: int) -> str:
@@ -106,7 +121,11 @@ def seal_manifest(manifest: Manifest, signing_key: SigningKey) -> bytes:
     fields["differences"] = {
         str(base): fields["differences"][base] for base in sorted(manifest.differences)
     }
-    fields["metrics"] = {name: manifest.metrics[name] for name in sorted(manifest.metrics)}
+    for named in ("metrics", "policy"):
+        fields[named] = dict(sorted(fields[named].items()))
+    if not manifest.policy:
+        # Phones that know of no policy read every manifest that carries none.
+        del fields["policy"]
     return signed_envelope(pack(fields), signing_key, purpose=_PURPOSE)
 
 

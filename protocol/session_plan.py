@@ -25,6 +25,8 @@ def split_plan(plan: Plan, version: int) -> list[Plan | Metadata]:
     if version == 1:
         return [plan]
     room = MAX_FRAME - HEAD_COST - _cost(plan.rounds) - _cost(plan.releases) - _cost(plan.receipts)
+    if not plan.more and _cost(plan.metadata) + _cost(plan.documents) <= room:
+        return [plan]
     batches: list[tuple[list[bytes], list[bytes]]] = [([], [])]
     labelled = [(0, blob) for blob in plan.metadata] + [(1, blob) for blob in plan.documents]
     for kind, blob in labelled:
@@ -45,7 +47,7 @@ def split_plan(plan: Plan, version: int) -> list[Plan | Metadata]:
 
 
 def _cost(blobs: tuple[bytes, ...]) -> int:
-    return sum(len(blob) + FIELD_COST for blob in blobs)
+    return sum(map(len, blobs)) + FIELD_COST * len(blobs)
 
 
 class PlanParts:

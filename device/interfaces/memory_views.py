@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from device.interfaces.knowledge_views import published_line
-from device.interfaces.views import ago
+from device.interfaces.views import ago, floors_line
 from device.interfaces.words import say
 from device.memory.records import Item, Turn
 from device.owner import ForgetPlan, Forgotten, Reason, Shown, Why
@@ -35,6 +35,8 @@ def why_lines(why: Why, zone: tzinfo) -> Iterator[Text]:
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in why.weights.items())
         routed = say("routed", by=why.decided_by, weights=weights, rounds=why.rounds)
         yield Text(routed, style="dim")
+        if why.floors is not None:
+            yield Text(floors_line(why.floors), style="dim")
     for reason in why.reasons:
         yield from _reason(reason, why.at, zone)
     if why.missing:

@@ -21,10 +21,19 @@ from device.observer import (
     WindowClosed,
     WindowOpened,
 )
+from device.recall.floors import Floors
 from device.status import BudgetStatus, MemoryStatus, Status, StreamStatus
 from device.sync.client import SyncReport
 
-__all__ = ["Narrator", "ago", "answer_table", "item_table", "status_table", "sync_lines"]
+__all__ = [
+    "Narrator",
+    "ago",
+    "answer_table",
+    "floors_line",
+    "item_table",
+    "status_table",
+    "sync_lines",
+]
 
 
 class Narrator:
@@ -116,6 +125,7 @@ def status_table(status: Status) -> Table:
         *((("extractor", Text(status.extractor, style="red")),) if status.extractor else ()),
         ("distiller", _distiller(status)),
         *((f"{name} model", _model(status, name)) for name in status.models),
+        ("routing", floors_line(status.floors)),
         ("privacy", _budget(status)),
         *((f"{name} stream", _stream(stream)) for name, stream in status.budget.streams.items()),
         *((("helper", _helper(status.budget)),) if status.budget.helper else ()),
@@ -130,6 +140,12 @@ def status_table(status: Status) -> Table:
     for name, value in rows:
         table.add_row(Text(name, style="bold"), value)
     return table
+
+
+def floors_line(floors: Floors) -> str:
+    """Under which weights layers are not searched, and who said so."""
+    named = ", ".join(f"{name} {floor:.2f}" for name, floor in floors.named.items())
+    return say("floors", floors=named, source=say(f"floors {floors.source}"))
 
 
 def sync_lines(report: SyncReport) -> list[str]:

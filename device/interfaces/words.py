@@ -37,6 +37,13 @@ _WORDS: dict[str, tuple[str, str]] = {
         "routed by {by} ({weights}), {rounds} rounds",
         "路由依据：{by}（{weights}），检索 {rounds} 轮",
     ),
+    "floors": (
+        "layers not searched under {floors} ({source})",
+        "低于以下权重的层不检索：{floors}（{source}）",
+    ),
+    "floors default": ("the default", "默认值"),
+    "floors release": ("came with the router in use", "随在用的路由模型下发"),
+    "floors settings": ("chosen in this phone's settings", "本机设置所选"),
     "by id": ("looked up by its id", "按编号直接查到"),
     "missing": ("still missing: {what}", "仍缺：{what}"),
     "no answer": ("Nothing I remember answers that.", "我记得的内容里没有答案。"),

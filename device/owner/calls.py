@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from device.account.holder import AccountHolder
 from device.actors import Clock
@@ -17,10 +18,13 @@ from device.owner.records import Layers
 from device.owner.seeing import Seer, Shown, Why
 from device.owner.spending import Spent, spending
 from device.recall import Recaller
+from device.recall.floors import Floors
 from device.settings import Settings
+from device.sync.adoption import Shelf
 from device.sync.outbox import Outbox
 from device.sync.usage import Usage
 from privacy import Ledger
+from protocol.policy import POLICY_MODEL
 
 __all__ = ["OwnerCalls"]
 
@@ -37,10 +41,16 @@ class OwnerCalls(AccountHolder):
     outbox: Outbox
     usage: Usage
     ledger: Ledger
+    shelf: Shelf
     _clock: Clock
     _busy: asyncio.Lock
     _layers: Layers
     _recaller: Recaller
+
+    @property
+    def floors(self) -> Floors:
+        """The weights under which layers are not searched now, and who said so."""
+        return Floors.in_force(self.settings.layer_floor, self.shelf.policy(POLICY_MODEL))
 
     async def consolidate(self) -> int:
         """Take in what waits; how many turns that was. Given by the phone."""
@@ -89,7 +99,8 @@ class OwnerCalls(AccountHolder):
         async def recalled(query: str) -> Answer:
             return await self._recaller.recall(query, WHY_HITS)
 
-        return await self._seer.why(about, recalled)
+        why = await self._seer.why(about, recalled)
+        return replace(why, floors=self.floors) if why.weights else why
 
     async def unknown(self) -> tuple[str, ...]:
         """What a phone in its first turns would still like to know; empty once it is past them."""

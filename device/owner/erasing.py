@@ -29,6 +29,7 @@ from device.memory.lifecycle import Transition
 from device.memory.records import Item, ItemKind, Turn
 from device.owner.matching import Words, items_with, turns_with, values_with
 from device.owner.records import Layers, Named, UnknownMemory, sort_ids
+from device.readings import forget_readings
 
 __all__ = ["Doomed", "Eraser", "ForgetPlan", "Forgotten"]
 
@@ -148,6 +149,7 @@ class Eraser:
         await self._layers.working.ask(everything)
         examples = self._examples.forget_all()
         items = await self._layers.structured.ask(everything)
+        forget_readings()
         return Forgotten(turns, items, values, examples)
 
     async def finish(self) -> None:
@@ -171,6 +173,7 @@ class Eraser:
         self._drop_from_indexes([*going.turns, *ids])
         items = await layers.structured.ask(ForgetItems(ids)) if ids else 0
         items += await layers.structured.ask(forget) if going.turns else 0
+        forget_readings()
         return Forgotten(turns, items, values, examples)
 
     async def _closure(self, named: Named, *, widen: bool) -> _Closure:

@@ -10,6 +10,7 @@ from device.owner.privacy import budget_status
 from device.owner.records import Layers
 from device.recall.dense import DenseIndex
 from device.recall.embedders import BUILTIN
+from device.recall.floors import Floors
 from device.settings import Settings
 from device.status import (
     ConditionStatus,
@@ -47,6 +48,11 @@ class StatusCalls:
         """What a new phone would still like to know. Given by `OwnerCalls`."""
         raise NotImplementedError
 
+    @property
+    def floors(self) -> Floors:
+        """The weights under which layers are not searched now. Given by `OwnerCalls`."""
+        raise NotImplementedError
+
     async def status(self) -> Status:
         """What the owner sees at a glance."""
         raw = await self._layers.raw.ask(RawStats())
@@ -81,6 +87,7 @@ class StatusCalls:
                 ),
             ),
             models={model: self._model_status(model) for model in SPECS},
+            floors=self.floors,
             embedder=EmbedderStatus(
                 name=BUILTIN if self._machine.embedder is None else self._machine.embedder.name,
                 leaves_phone="" if self._dense is None else self._dense.leaves_phone,

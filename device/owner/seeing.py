@@ -9,6 +9,7 @@ from device.memory import ChangesAbout, DrawnFrom, ItemTrace, Trace, Value
 from device.memory.foreign import told_on
 from device.memory.records import Answer, Hit, Item, Layer, Turn
 from device.owner.records import Layers, UnknownMemory, sort_ids
+from device.recall.floors import Floors
 
 __all__ = ["Reason", "Seer", "Shown", "Why"]
 
@@ -62,6 +63,8 @@ class Why:
     """rule | model | fallback | id"""
     reasons: tuple[Reason, ...]
     weights: Mapping[str, float] = field(default_factory=dict)
+    floors: Floors | None = None
+    """Weights under which a layer was not searched, and who set them; None: nothing was routed."""
     rounds: int = 0
     missing: tuple[str, ...] = ()
 

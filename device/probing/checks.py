@@ -10,7 +10,6 @@ from device.memory.confidence import VOLUNTEERED
 from device.memory.records import Answer, EventState, Hit, Item, ItemKind, Layer
 from device.probing.schema import Dialogue, ItemCheck, Probe
 from device.probing.stage import Stage
-from device.recall.router import FLOOR
 
 __all__ = ["wrong"]
 
@@ -136,7 +135,8 @@ def _decided(seen: _Seen) -> Iterator[str]:
 def _searched(seen: _Seen) -> Iterator[str]:
     if seen.probe.searched is None:
         return
-    layers = {layer for layer in Layer if seen.answer.weights.get(layer, 0.0) >= FLOOR}
+    weights = {layer: seen.answer.weights.get(layer.value, 0.0) for layer in Layer}
+    layers = set(seen.stage.phone.floors.searched(weights))
     if layers != set(seen.probe.searched):
         yield f"searched {', '.join(sorted(layers))}"
 

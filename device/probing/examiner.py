@@ -16,13 +16,13 @@ __all__ = ["Examiner"]
 VERDICTS = 8
 """Verdicts remembered: the parameters in use and a few candidates."""
 
-_Key = tuple[bytes, bytes]
+_Key = tuple[bytes, bytes, tuple[tuple[str, float], ...]]
 
 
 class Examiner:
-    """Plays the suite once for each pair of parameters and remembers what passed.
+    """Plays the suite once for each pair of parameters and policy and remembers what passed.
 
-    A verdict follows from the parameters alone, so phones of one process may share an examiner;
+    A verdict follows from these alone, so phones of one process may share an examiner;
     those that ask for the same at the same time wait for one another's.
     """
 
@@ -39,7 +39,8 @@ class Examiner:
 
     async def passed(self, models: Models) -> frozenset[str]:
         """Ids of the probes that a phone with `models` passes. Cancelling it loses only time."""
-        key = (_digest(models.router), _digest(models.dedup))
+        policy = tuple(sorted(models.policy.items()))
+        key = (_digest(models.router), _digest(models.dedup), policy)
         while key not in self._verdicts:
             if key in self._running:
                 await self._running[key].wait()

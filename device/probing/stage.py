@@ -31,7 +31,7 @@ from device.probing.steps import (
     TaskEnded,
     Use,
 )
-from device.recall.router import FLOOR
+from device.recall.floors import FLOOR
 from device.settings import Settings
 from device.sync.adoption import Models
 from device.vault import MemoryStorage, StaticProtector
@@ -82,6 +82,8 @@ class Stage:
     def __init__(self, dialogue: Dialogue, models: Models) -> None:
         self._dialogue = dialogue
         self._router = _router(dialogue.router, models.router)
+        # A policy belongs to the router it came with; one made for a dialogue has none.
+        self._policy = models.policy if dialogue.router is RouterKind.GIVEN else {}
         self._dedup = models.dedup
         self._waiting = list(reversed(dialogue.timeline))
         self._storage = MemoryStorage()
@@ -114,9 +116,10 @@ class Stage:
         )
         settings = Settings(budget="demo", timezone=self._dialogue.tz.key)
         self._phone = await Phone.open(machine, settings)
-        for parameters in (self._router, self._dedup):
-            if parameters is not None:
-                self._phone.shelf.lend(parameters)
+        if self._router is not None:
+            self._phone.shelf.lend(self._router, self._policy)
+        if self._dedup is not None:
+            self._phone.shelf.lend(self._dedup)
 
     async def close(self) -> None:
         """Close the phone, if it is open."""

@@ -1,6 +1,6 @@
 """Recall: which layers a query goes to, what they find, whether it is enough.
 
-router.py       rules, then the model: a weight a layer
+router.py       rules, then the model: a weight a layer (floors.py: which layers it leaves out)
 recall.py       the whole recall of one query, answered with provenance
 rules.py        the router's coarse stage
 evaluation.py   relevance, sufficiency, conflict: is a clarifying retrieval needed

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from device.language.kept import kept
 from device.recall.analysis import terms
 
 __all__ = ["focus"]
@@ -45,6 +46,11 @@ def focus(query: str, times: Sequence[str] = ()) -> str:
 
     A query of asking words alone, without a time, is looked for as it is.
     """
+    return _focused(query, tuple(times))
+
+
+@kept
+def _focused(query: str, times: tuple[str, ...]) -> str:
     left = _asked(query)
     if not terms(left):
         return "" if times else query

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from device.language.tokens import content_tokens
+from device.language.kept import kept
+from device.language.tokens import content_of
 from device.memory.judgement import Judgement, Verdict
 from device.memory.wording import letters_of
 from device.recall.candidates import Candidate
@@ -32,7 +33,12 @@ class Said:
     @classmethod
     def of(cls, text: str) -> Said:
         """Take `text` apart."""
-        return cls(text, letters_of(text), frozenset(content_tokens(text)))
+        return _said(text)
+
+
+@kept
+def _said(text: str) -> Said:
+    return Said(text, letters_of(text), frozenset(content_of(text)))
 
 
 Judge = Callable[[Said, Said], bool]

@@ -152,6 +152,7 @@ class RawLayer:
                     self._through = turns[-1].sequence
                 if len(turns) < CATCH_UP:
                     break
+                await checkpoint()
             self._revision = stats.revision
 
     def forget(self, ids: Iterable[str]) -> int:
@@ -266,6 +267,7 @@ class StructuredLayer:
                 if reached == self._revision:
                     break
                 self._revision = reached
+                await checkpoint()
 
     def forget(self, ids: Iterable[str]) -> int:
         """Drop these items from the index; returns how many were there."""

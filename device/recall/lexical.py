@@ -14,6 +14,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ TAIL_POSTINGS = 20_000
 SEGMENT_BYTES = 1 << 20
 """Bytes of postings over which segments are not merged any further: it would take over 0.2 s."""
 MAX_COUNT = 255
+_CACHED_TERMS = 4_096
+"""Hashes remembered: people say the same words again and again."""
 REMOVED = -1.0
 """Length of a removed document."""
 
@@ -211,6 +214,7 @@ class LexicalIndex:
         self._segments.append(Postings.merged(parts) if len(parts) > 1 else fresh)
 
 
+@lru_cache(maxsize=_CACHED_TERMS)
 def _hashed(term: str) -> int:
     """Stable across processes, as what is sealed today is read tomorrow."""
     return zlib.crc32(term.encode("utf-8", "surrogatepass"))

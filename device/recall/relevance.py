@@ -16,6 +16,7 @@ from typing import Final
 
 from device.language import attribute_asked, is_user
 from device.language.entities import find_people, find_place
+from device.language.kept import kept
 from protocol.models import lexicon
 
 __all__ = ["CARRIERS", "Question", "aspects_asked", "cross_score", "only_asks"]
@@ -116,15 +117,7 @@ class Question:
     @classmethod
     def of(cls, query: str) -> Question:
         """Take `query` apart."""
-        other = bool(_OTHER_DOES.search(query)) and not _I_DO.search(query)
-        words = frozenset(
-            word.casefold().removesuffix("'s") for word in re.findall(r"[\w']+", query)
-        )
-        own = not other and bool(_SELF_ASKED.search(query))
-        aspects, attribute = aspects_asked(query), attribute_asked(query) or ""
-        wanted = BOOKING_NEEDS if _BOOKING.search(query) else ()
-        needs = ("attribute",) if attribute else tuple(dict.fromkeys((*aspects, *wanted)))
-        return cls(query, aspects, needs, attribute, words, own, other)
+        return _question(query)
 
     def asks_about(self, speaker: str) -> bool:
         """Whether it is this speaker's words that the query is after."""
@@ -132,6 +125,17 @@ class Question:
             return self.own
         folded = speaker.casefold().split()
         return self.other or bool(folded and folded[0] in self.words)
+
+
+@kept
+def _question(query: str) -> Question:
+    other = bool(_OTHER_DOES.search(query)) and not _I_DO.search(query)
+    words = frozenset(word.casefold().removesuffix("'s") for word in re.findall(r"[\w']+", query))
+    own = not other and bool(_SELF_ASKED.search(query))
+    aspects, attribute = aspects_asked(query), attribute_asked(query) or ""
+    wanted = BOOKING_NEEDS if _BOOKING.search(query) else ()
+    needs = ("attribute",) if attribute else tuple(dict.fromkeys((*aspects, *wanted)))
+    return Question(query, aspects, needs, attribute, words, own, other)
 
 
 def aspects_asked(query: str) -> tuple[str, ...]:
@@ -175,6 +179,7 @@ def only_asks(text: str) -> bool:
     return text.rstrip().endswith(("?", "？"))
 
 
+@kept
 def _length(text: str) -> float:
     """Words, two Chinese characters counting as one."""
     if text.isascii():
@@ -183,11 +188,13 @@ def _length(text: str) -> float:
     return sum(1.0 if piece.isascii() else 1.0 / CJK_CHARACTERS_A_WORD for piece in pieces)
 
 
+@kept
 def _tells_time(text: str) -> bool:
     folded = text.casefold()
     return bool(lexicon.TIME.search(folded) or _DATED.search(folded))
 
 
+@kept
 def _tells_person(text: str) -> bool:
     return bool(find_people(text) or _NAME.search(text))
 

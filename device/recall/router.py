@@ -15,14 +15,12 @@ from typing import Literal
 import numpy as np
 
 from device.memory.records import Layer
+from device.recall.floors import BY_DEFAULT, Floors
 from device.recall.rules import coarse
 from protocol.models import ROUTER, Weights, forward, router_features
 from protocol.params import Parameters
 
-__all__ = ["FLOOR", "Route", "Router"]
-
-FLOOR = 0.1
-"""Weight under which a layer is not searched (002)."""
+__all__ = ["Route", "Router"]
 
 Decider = Literal["rule", "model", "fallback"]
 
@@ -33,23 +31,27 @@ class Route:
 
     weights: Mapping[Layer, float]
     decided_by: Decider
-    floor: float = FLOOR
+    floors: Floors = BY_DEFAULT
 
     @property
     def layers(self) -> tuple[Layer, ...]:
         """The layers to search, in the order of `Layer`."""
-        return tuple(layer for layer in Layer if self.weights.get(layer, 0.0) >= self.floor)
+        return self.floors.searched(self.weights)
 
 
 class Router:
     """Routes queries with the parameters it is given; None before the first release."""
 
     def __init__(
-        self, parameters: Parameters | None, zone: tzinfo = UTC, *, floor: float = FLOOR
+        self,
+        parameters: Parameters | None,
+        zone: tzinfo = UTC,
+        *,
+        floors: Floors = BY_DEFAULT,
     ) -> None:
-        """`zone` is where "tomorrow" is meant; layers weighing under `floor` are not searched."""
+        """`zone` is where "tomorrow" is meant; layers under their floor are not searched."""
         self._parameters = parameters
-        self._floor = floor
+        self._floors = floors
         self._zone = zone
         self._weights: Weights | None = None
 
@@ -58,9 +60,9 @@ class Router:
         sure = coarse(query, datetime.fromtimestamp(now, self._zone))
         if sure:
             weights = {layer: 1.0 if layer in sure else 0.0 for layer in Layer}
-            return Route(weights, "rule", self._floor)
+            return Route(weights, "rule", self._floors)
         every = dict.fromkeys(Layer, 1.0)
-        return self._by_model(query) or Route(every, "fallback", self._floor)
+        return self._by_model(query) or Route(every, "fallback", self._floors)
 
     def _by_model(self, query: str) -> Route | None:
         """The model's weights; None without a model, or when it gives every layer up."""
@@ -71,5 +73,5 @@ class Router:
         outputs = forward(self._weights, router_features(query)[np.newaxis], ROUTER)[0]
         named = zip(ROUTER.outputs, outputs, strict=True)
         weights = {Layer(name): float(weight) for name, weight in named}
-        route = Route(weights, "model", self._floor)
+        route = Route(weights, "model", self._floors)
         return route if route.layers else None

@@ -20,6 +20,7 @@ from datetime import datetime
 
 from device.language import attribute_asked, find_times
 from device.language.entities import find_people, find_place
+from device.language.kept import kept
 from device.language.words import RELATIONS_ZH
 from device.memory.records import Layer
 from protocol.models import lexicon
@@ -81,9 +82,12 @@ class _Read:
 
 def coarse(query: str, at: datetime) -> tuple[Layer, ...]:
     """The layers of `query`, asked at `at` (aware); empty when no rule is sure."""
-    read = _Read(
-        query, query.casefold(), _grains(query, at), bool(_SELF.search(query)), _names(query)
-    )
+    return _decided(query, _grains(query, at))
+
+
+@kept
+def _decided(query: str, grains: frozenset[str]) -> tuple[Layer, ...]:
+    read = _Read(query, query.casefold(), grains, bool(_SELF.search(query)), _names(query))
     if read.grains <= LOOSE_GRAINS and attribute_asked(query) is not None:
         return (Layer.WORKING,)
     if _SAID.search(read.folded):

@@ -7,13 +7,15 @@ owner can `revert` to them, and a release that the cloud withdraws is left by it
 Law 4: nothing of a release is decoded before its signed manifest and the hash of its bytes fit.
 Law 7: versions only rise; a release that does worse on this phone's probes is kept out. Two
 measures: the loss on labelled probes and the owner's own examples, which moves with every one of
-them, and the memory probes, whole recalls of which none may be lost.
+them, and the memory probes, whole recalls of which none may be lost. A router comes with the
+retrieval policy it was signed with: both are probed, kept, put back and left as one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol
 
 import msgpack
@@ -34,7 +36,7 @@ from protocol.release import (
     target_name,
 )
 
-__all__ = ["Examine", "Examiner", "Models", "Offer", "Outcome", "Shelf"]
+__all__ = ["Examine", "Examiner", "Models", "Offer", "Outcome", "Policy", "Shelf"]
 
 LOST_PROBES = 0
 """Memory probes that a candidate may fail of those which the present parameters pass."""
@@ -42,11 +44,17 @@ NAMED_PROBES = 3
 """Lost probes that a refusal names."""
 KEPT_VERSIONS = 2
 """Versions of a model in the log: the one in use and the one before."""
+_BLOB = 4
+"""Where the parameters stand in a record of their adoption."""
 
 Probe = Callable[[str, Weights], Score]
 """Score of a model's weights on this phone's probes."""
-Examine = Callable[[Parameters], Awaitable[frozenset[str]]]
-"""Ids of the memory probes passed with these parameters, and those in use of the other models."""
+Policy = Mapping[str, float]
+"""What a manifest says under `policy`; empty for the default one."""
+NO_POLICY: Policy = MappingProxyType({})
+Examine = Callable[[Parameters, Policy], Awaitable[frozenset[str]]]
+"""Ids of the memory probes passed with these parameters and their policy, and those in use of the
+other models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,8 @@ class Models:
 
     router: Parameters | None = None
     dedup: Parameters | None = None
+    policy: Policy = field(default_factory=dict)
+    """The router's retrieval policy."""
 
 
 class Examiner(Protocol):
@@ -102,6 +112,7 @@ class _Entry:
     sequence: int
     version: int
     score: float
+    policy: Policy
 
 
 class Shelf:
@@ -115,6 +126,7 @@ class Shelf:
         self._log = log
         self._adopted: dict[str, Parameters] = {}
         self._weights: dict[str, Weights] = {}
+        self._policies: dict[str, Policy] = {}
         self._entries: dict[str, list[_Entry]] = {model: [] for model in SPECS}
         """Oldest first."""
         self._refused: dict[str, int] = {}
@@ -125,7 +137,7 @@ class Shelf:
             self._replay(sequence, msgpack.unpackb(payload))
         for model, entries in self._entries.items():
             if entries:
-                self._use(self._parameters(model, entries[-1]))
+                self._take_up(model, entries[-1])
 
     def adopted(self, model: str) -> Parameters | None:
         """The parameters of `model` in use, None before the first release."""
@@ -134,6 +146,10 @@ class Shelf:
     def weights(self, model: str) -> Weights | None:
         """The same, as float32 arrays."""
         return self._weights.get(model)
+
+    def policy(self, model: str) -> Policy:
+        """The retrieval policy that came with the parameters in use; empty: the default one."""
+        return self._policies.get(model, NO_POLICY)
 
     def version(self, model: str) -> int:
         """The version in use; 0 when none is."""
@@ -205,11 +221,10 @@ class Shelf:
             return None
         return self._go_back(model, "put back by this phone's owner")
 
-    def lend(self, parameters: Parameters) -> None:
+    def lend(self, parameters: Parameters, policy: Policy = NO_POLICY) -> None:
         """Use `parameters` until this object goes, without writing them: for a phone in RAM that
         tries what its owner has verified."""
-        self._adopted[parameters.model] = parameters
-        self._weights[parameters.model] = parameters.weights()
+        self._use(parameters, policy)
 
     async def consider(
         self, offer: Offer, blob: bytes, *, probe: Probe, examine: Examine | None = None
@@ -230,9 +245,11 @@ class Shelf:
         score = probe(manifest.model, weights)
         reason = self._worse(manifest.model, score, probe)
         if not reason and examine is not None:
-            reason = await self._loses(parameters, examine)
+            reason = await self._loses(parameters, manifest.policy, examine)
         outcome = Outcome(manifest.model, manifest.version, not reason, reason, score.accuracy)
-        return self._refuse(outcome) if reason else self._adopt(parameters, outcome)
+        if reason:
+            return self._refuse(outcome)
+        return self._adopt(parameters, outcome, manifest.policy)
 
     def _worse(self, model: str, score: Score, probe: Probe) -> str:
         """Why a candidate's score keeps it out, if it does."""
@@ -240,27 +257,32 @@ class Shelf:
         worse = current is not None and score.loss > probe(model, current).loss
         return "worse on this phone's probes" if worse else ""
 
-    async def _loses(self, candidate: Parameters, examine: Examine) -> str:
-        """Which memory probes would be lost with `candidate`, if that keeps it out.
+    async def _loses(self, candidate: Parameters, policy: Policy, examine: Examine) -> str:
+        """Which memory probes would be lost with `candidate` and its policy, if that keeps it out.
 
         A first release has no present parameters to lose anything against.
         """
         present = self._adopted.get(candidate.model)
         if present is None:
             return ""
-        lost = sorted(await examine(present) - await examine(candidate))
+        held = await examine(present, self.policy(candidate.model))
+        lost = sorted(held - await examine(candidate, policy))
         if len(lost) <= LOST_PROBES:
             return ""
         more = f" and {len(lost) - NAMED_PROBES} more" if len(lost) > NAMED_PROBES else ""
         named = ", ".join(lost[:NAMED_PROBES])
         return f"fails memory probes that the present parameters pass: {named}{more}"
 
-    def _adopt(self, parameters: Parameters, outcome: Outcome) -> Outcome:
-        entry = ["adopted", outcome.model, outcome.version, outcome.score, encode_full(parameters)]
+    def _adopt(
+        self, parameters: Parameters, outcome: Outcome, policy: Policy = NO_POLICY
+    ) -> Outcome:
+        blob = encode_full(parameters)
+        entry = ["adopted", outcome.model, outcome.version, outcome.score, blob, dict(policy)]
+        # One record: parameters and policy are durable together, or neither is.
         sequence = self._log.append(msgpack.packb(entry))
         entries = self._entries[outcome.model]
-        entries.append(_Entry(sequence, outcome.version, outcome.score))
-        self._use(parameters)
+        entries.append(_Entry(sequence, outcome.version, outcome.score, policy))
+        self._use(parameters, policy)
         self._outcomes[outcome.model] = outcome
         if older := [one.sequence for one in entries[:-KEPT_VERSIONS]]:
             del entries[:-KEPT_VERSIONS]
@@ -287,10 +309,14 @@ class Shelf:
         self._log.erase([left.sequence])
         entries = self._entries[model]
         if entries:
-            self._use(self._parameters(model, entries[-1]))
+            self._take_up(model, entries[-1])
         else:
-            del self._adopted[model], self._weights[model]
+            del self._adopted[model], self._weights[model], self._policies[model]
         return self._outcomes[model]
+
+    def _note_adopted(self, model: str, entry: _Entry) -> None:
+        self._entries[model].append(entry)
+        self._outcomes[model] = Outcome(model, entry.version, True, "", entry.score)
 
     def _note_left(self, model: str, version: int, score: float, reason: str) -> None:
         entries = self._entries[model]
@@ -306,19 +332,23 @@ class Shelf:
         self._outcomes[outcome.model] = outcome
         return outcome
 
-    def _use(self, parameters: Parameters) -> None:
+    def _take_up(self, model: str, entry: _Entry) -> None:
+        _, payload = next(iter(self._log.read(after=entry.sequence - 1)))
+        blob = msgpack.unpackb(payload)[_BLOB]
+        self._use(decode_full(blob, SPECS[model], entry.version), entry.policy)
+
+    def _use(self, parameters: Parameters, policy: Policy) -> None:
         self._adopted[parameters.model] = parameters
         self._weights[parameters.model] = parameters.weights()
-
-    def _parameters(self, model: str, entry: _Entry) -> Parameters:
-        _, payload = next(iter(self._log.read(after=entry.sequence - 1)))
-        return decode_full(msgpack.unpackb(payload)[-1], SPECS[model], entry.version)
+        self._policies[parameters.model] = policy
 
     def _replay(self, sequence: int, entry: list[object]) -> None:
         match entry:
             case ["adopted", str(model), int(version), float(score), bytes()]:
-                self._entries[model].append(_Entry(sequence, version, score))
-                self._outcomes[model] = Outcome(model, version, True, "", score)
+                # Written before there were policies.
+                self._note_adopted(model, _Entry(sequence, version, score, NO_POLICY))
+            case ["adopted", str(model), int(version), float(score), bytes(), dict(policy)]:
+                self._note_adopted(model, _Entry(sequence, version, score, policy))
             case ["refused", str(model), int(version), float(score), str(reason)]:
                 self._refused[model] = version
                 self._outcomes[model] = Outcome(model, version, False, reason, score)

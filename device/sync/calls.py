@@ -16,7 +16,7 @@ from device.observer import Observer
 from device.owner.records import Layers
 from device.recall import Score, probe
 from device.settings import Settings
-from device.sync.adoption import Models, Outcome, Shelf
+from device.sync.adoption import Models, Outcome, Policy, Shelf
 from device.sync.backoff import Backoff
 from device.sync.bookkeeping import Bookkeeper
 from device.sync.channel import ChannelClosed, CloudUnreachable, Connect
@@ -31,6 +31,7 @@ from device.vault import VaultError
 from privacy import LedgerUnavailable
 from protocol.models import SPECS, Weights
 from protocol.params import Parameters, encode_full
+from protocol.policy import POLICY_MODEL
 from protocol.rounds import Round
 from protocol.session import PlanReceived
 
@@ -120,11 +121,15 @@ class SyncCalls(AccountHolder):
         """Score on the built-in probes and on what this phone's owner has told it."""
         return probe(model, weights, self.examples.training_set(model))
 
-    async def _examine(self, parameters: Parameters) -> frozenset[str]:
-        """Memory probes passed with these parameters beside those in use of the other models."""
+    async def _examine(self, parameters: Parameters, policy: Policy) -> frozenset[str]:
+        """Memory probes passed with these parameters, and their policy where they are a router's,
+        beside those in use of the other models."""
         assert self._machine.examiner is not None
         held = {name: self.shelf.adopted(name) for name in SPECS}
-        return await self._machine.examiner.passed(Models(**{**held, parameters.model: parameters}))
+        if parameters.model != POLICY_MODEL:
+            policy = self.shelf.policy(POLICY_MODEL)
+        models = Models(**{**held, parameters.model: parameters}, policy=policy)
+        return await self._machine.examiner.passed(models)
 
     def _note_outcome(self, outcome: Outcome) -> None:
         if outcome.tried:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from device.actors import Clock
 from device.learning import ExampleStore, local_update
-from device.observer import Charged, Observer, Released
+from device.observer import Charged, Observer, Released, Tallied
 from device.sync.adoption import Shelf
 from device.sync.outbox import Outbox
 from device.sync.usage import Usage, UsageAnswers
@@ -91,25 +91,32 @@ class Contributions:
 
     def _join(self, descriptor: Round, records: int) -> None:
         if isinstance(descriptor, RoundDescriptor) and descriptor.task != "usage":
-            self._release(descriptor, self._update(descriptor))
+            self._release(descriptor, self._update(descriptor), None)
             return
         answers = self._usage.answers(records)
         if isinstance(descriptor, LocalRound):
             self._release_local(descriptor, answers)
         else:
-            self._release(descriptor, answers.vector())
+            self._release(descriptor, answers.vector(), answers)
         self._usage.forget(answers.through)
 
-    def _release(self, descriptor: RoundDescriptor, vector: NDArray[np.floating]) -> None:
-        store = self._storing(lambda: rho_units(descriptor.clip, descriptor.sigma))
+    def _release(
+        self,
+        descriptor: RoundDescriptor,
+        vector: NDArray[np.floating],
+        answers: UsageAnswers | None,
+    ) -> None:
+        store = self._storing(lambda: rho_units(descriptor.clip, descriptor.sigma), answers)
         self._gate.release(descriptor, vector, at=self._clock.now(), store=store)
 
     def _release_local(self, descriptor: LocalRound, answers: UsageAnswers) -> None:
         answer = answers.bins.get(descriptor.histogram, "")  # the gate refuses an unknown one
-        store = self._storing(lambda: pure_units(descriptor.epsilon))
+        store = self._storing(lambda: pure_units(descriptor.epsilon), answers)
         self._gate.release_local(descriptor, answer, at=self._clock.now(), store=store)
 
-    def _storing(self, charge: Callable[[], int]) -> Callable[[PrivateReport], None]:
+    def _storing(
+        self, charge: Callable[[], int], answers: UsageAnswers | None
+    ) -> Callable[[PrivateReport], None]:
         """What puts one report into the outbox; `charge`, asked once it is paid, says how much."""
 
         def store(report: PrivateReport) -> None:
@@ -120,6 +127,8 @@ class Contributions:
             self._observer.on(
                 Released(now, report.report_id, report.task, report.round, kept.sha256)
             )
+            if answers is not None:
+                self._observer.on(Tallied(now, report.report_id, answers.places()))
 
         return store
 

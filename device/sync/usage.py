@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from device.language import language_of
 from device.memory.records import Answer
 from device.vault import SealedLog
-from privacy.streams import usage_vector
+from privacy.streams import USAGE_HISTOGRAMS, usage_vector
 
 __all__ = ["Usage", "UsageAnswers"]
 
@@ -40,6 +40,10 @@ class UsageAnswers:
     def vector(self) -> NDArray[np.float64]:
         """All of them, one-hot, in the order of the streams."""
         return usage_vector(self.bins)
+
+    def places(self) -> bytes:
+        """The number of the bin in each histogram, a byte each, in the order of the streams."""
+        return bytes(each.bins.index(self.bins[each.name]) for each in USAGE_HISTOGRAMS)
 
 
 class Usage:

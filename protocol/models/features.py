@@ -7,8 +7,8 @@ value raises FEATURE_VERSION, because weights trained on other features mean not
 from __future__ import annotations
 
 from protocol.models.embedding import embed, embedded_texts
-from protocol.models.pairs import PAIR_FEATURE_NAMES, dedup_features
-from protocol.models.queries import QUERY_FEATURE_NAMES, router_features
+from protocol.models.pairs import PAIR_FEATURE_NAMES, dedup_features, featured_pairs
+from protocol.models.queries import QUERY_FEATURE_NAMES, featured_queries, router_features
 from protocol.models.sizes import (
     EMBEDDING,
     FEATURE_VERSION,
@@ -17,6 +17,7 @@ from protocol.models.sizes import (
     QUERY_FEATURES,
 )
 from protocol.models.tokens import tokens
+from protocol.models.views import view_of
 
 __all__ = [
     "EMBEDDING",
@@ -36,5 +37,5 @@ __all__ = [
 def forget_texts() -> None:
     """Let go of texts kept for speed: nothing of a forgotten one may linger, nor more than is
     needed when memory is short."""
-    tokens.cache_clear()
-    embedded_texts.cache_clear()
+    for kept in (tokens, embedded_texts, featured_queries, featured_pairs, view_of):
+        kept.cache_clear()

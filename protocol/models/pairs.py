@@ -10,6 +10,7 @@ first says nothing, and a model need not learn everything twice.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ _FEW_WORDS = 30.0
 _MANY_WORDS = 60.0
 """Shared weight at which a feature is full."""
 _LONG = 20.0
+_CACHED_PAIRS = 512
+"""Two memories are compared again in every answer that holds both."""
 
 PAIR_FEATURE_NAMES: tuple[str, ...] = (
     "unit_jaccard",
@@ -125,6 +128,12 @@ def dedup_features(a: str, b: str) -> NDArray[np.float32]:
 
     Each in 0–1; dedup_features(a, b) equals dedup_features(b, a).
     """
+    return featured_pairs(a, b).copy()
+
+
+@lru_cache(maxsize=_CACHED_PAIRS)
+def featured_pairs(a: str, b: str) -> NDArray[np.float32]:
+    """As `dedup_features`, the newest answers kept; not to be changed by who gets them."""
     lighter, heavier = sorted((view_of(a), view_of(b)), key=_size)
     alignment = align(lighter.words, heavier.words)
     parts = Parts.of(lighter, heavier, alignment)

@@ -7,6 +7,7 @@ and what the coarse rules look at (attribute words, entities).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ __all__ = ["QUERY_FEATURE_NAMES", "router_features"]
 _LONG_QUERY = 40.0
 """Units (CJK characters or words) at which the length feature is full."""
 _MANY_ENTITIES = 4.0
+_CACHED_QUERIES = 256
+"""A question is routed when it is asked, and learnt from when its answer helped."""
 _CAPITALISED = re.compile(r"(?<=[\w,] )[A-Z][a-z]+|[《“「『][^》”」』]+[》”」』]|\d+")
 
 _MARKS = (
@@ -69,6 +72,12 @@ def router_features(query: str) -> NDArray[np.float32]:
 
     Its hashed n-grams (L2 norm QUERY_NORM), then QUERY_FEATURE_NAMES, each in 0–1.
     """
+    return featured_queries(query).copy()
+
+
+@lru_cache(maxsize=_CACHED_QUERIES)
+def featured_queries(query: str) -> NDArray[np.float32]:
+    """As `router_features`, the newest answers kept; not to be changed by who gets them."""
     cut = tokens(query)
     length = cut.cjk + len(cut.words)
     entities = sum(1 for _ in _CAPITALISED.finditer(query[:MAX_TEXT]))

@@ -14,7 +14,7 @@ MAX_TEXT = 2_000
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _PIECE = re.compile(rf"([{_CJK}]+)|([^\W_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*)")
-_CACHED_TEXTS = 256
+_CACHED_TEXTS = 1_024
 """Texts whose cut is kept: deduplication compares one text with many."""
 
 

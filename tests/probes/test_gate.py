@@ -16,7 +16,7 @@ from device.phone import Machine, Phone
 from device.probing import Examiner, Suite, load_suite
 from device.settings import Settings, save_settings
 from device.vault import MemoryStorage, StaticProtector, create_protector
-from protocol.models import ROUTER
+from protocol.models import DEDUP, ROUTER, initial_weights
 from protocol.params import Parameters
 from simulator.hosts import Endpoint, Host, WorldPlan
 
@@ -51,13 +51,39 @@ async def test_a_router_that_stops_searching_loses_probes_and_an_equal_one_none(
     phone = await open_phone(Examiner(some))
     try:
         phone.shelf.lend(router_giving(0.9, 0.9, 0.9, version=1))
-        before = await phone._examine(router_giving(0.9, 0.9, 0.9, version=1))
-        same = await phone._examine(router_giving(0.9, 0.9, 0.9, version=2))
-        narrow = await phone._examine(router_giving(0.02, 0.02, 0.9, version=2))
+        before = await phone._examine(router_giving(0.9, 0.9, 0.9, version=1), {})
+        same = await phone._examine(router_giving(0.9, 0.9, 0.9, version=2), {})
+        narrow = await phone._examine(router_giving(0.02, 0.02, 0.9, version=2), {})
     finally:
         await phone.close()
     assert before == same
     assert before - narrow
+
+
+async def test_a_policy_that_stops_searching_loses_probes_with_the_same_router() -> None:
+    """The floors are judged as what they are: part of the release."""
+    phone, router = await open_phone(Examiner(some)), router_giving(0.3, 0.3, 0.9, version=1)
+    narrow = {"floor_working": 0.5, "floor_structured": 0.5, "floor_raw": 0.1}
+    try:
+        plain = await phone._examine(router, {})
+        assert await phone._examine(router, dict.fromkeys(narrow, 0.2)) == plain
+        assert plain - await phone._examine(router, narrow)
+    finally:
+        await phone.close()
+
+
+async def test_a_dedup_release_is_probed_with_the_policy_in_use() -> None:
+    phone = await open_phone(Examiner(some))
+    rng = np.random.Generator(np.random.Philox(key=2))
+    dedup = Parameters.of(initial_weights(DEDUP, rng), DEDUP, 1)
+    narrow = {"floor_working": 0.5, "floor_structured": 0.5, "floor_raw": 0.1}
+    try:
+        phone.shelf.lend(router_giving(0.3, 0.3, 0.9, version=1))
+        wide = await phone._examine(dedup, {})
+        phone.shelf.lend(router_giving(0.3, 0.3, 0.9, version=1), narrow)
+        assert wide - await phone._examine(dedup, {})
+    finally:
+        await phone.close()
 
 
 async def test_probing_leaves_the_phone_as_it_was() -> None:
@@ -65,7 +91,7 @@ async def test_probing_leaves_the_phone_as_it_was() -> None:
     try:
         turn = await phone.record("The ladder is behind the shed")
         status = await phone.status()
-        await phone._examine(router_giving(0.9, 0.9, 0.9, version=2))
+        await phone._examine(router_giving(0.9, 0.9, 0.9, version=2), {})
         assert await phone.status() == status
         assert [kept.id for kept in await phone.turns()] == [turn.id]
         assert phone.shelf.version("router") == 0

@@ -10,11 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.errors import ReleaseRefused
-from protocol.identity import SigningKey, signed_envelope
+from protocol.identity import SigningKey, open_envelope, signed_envelope
 from protocol.messages import MAX_MANIFEST
 from protocol.models import DEDUP, ROUTER
-from protocol.packing import pack
+from protocol.packing import pack, unpack_map
 from protocol.params import Parameters, encode_difference, encode_full, sha256_of
+from protocol.policy import (
+    DEFAULT_FLOOR,
+    FLOOR_NAMES,
+    HIGHEST_FLOOR,
+    LOWEST_FLOOR,
+    floors_of,
+)
 from protocol.release import (
     BlobInfo,
     Manifest,
@@ -139,3 +146,50 @@ def test_the_result_is_checked_after_decoding() -> None:
     assert reason(open_release, changed(full=info(junk)), junk, None, ROUTER) == "shape"
     big = bytes(ROUTER.max_blob + 1)
     assert reason(open_release, changed(full=info(big)), big, None, ROUTER) == "size"
+
+
+# --- the retrieval policy ---
+
+POLICY = {"floor_raw": 0.04, "floor_structured": 0.02, "floor_working": 0.5}
+
+
+def test_a_policy_travels_and_none_leaves_no_trace() -> None:
+    with_policy = changed(policy=POLICY)
+    blob = seal_manifest(with_policy, CLOUD_KEY)
+    assert open_manifest(blob, CLOUD_KEY.public) == with_policy
+    assert seal_manifest(open_manifest(blob, CLOUD_KEY.public), CLOUD_KEY) == blob
+    assert len(blob) - len(seal_manifest(MANIFEST, CLOUD_KEY)) < 90
+    payload = open_envelope(seal_manifest(MANIFEST, CLOUD_KEY), CLOUD_KEY.public, purpose="release")
+    assert "policy" not in unpack_map(payload, max_size=MAX_MANIFEST)
+
+
+def test_one_policy_has_one_encoding() -> None:
+    turned = changed(policy=dict(reversed(POLICY.items())))
+    assert seal_manifest(turned, CLOUD_KEY) == seal_manifest(changed(policy=POLICY), CLOUD_KEY)
+
+
+@pytest.mark.parametrize(
+    ("model", "policy"),
+    [
+        ("router", {"floor_raw": 0.019}),
+        ("router", {"floor_raw": 0.501}),
+        ("router", {"floor_raw": "0.1"}),
+        ("router", {"floor_raw": True}),
+        ("router", {"surprise": 0.1}),
+        ("router", {**POLICY, "surprise": 0.1}),
+        ("router", [0.1]),
+        ("router", None),
+        ("dedup", {"floor_raw": 0.1}),
+    ],
+)
+def test_a_policy_of_another_shape_is_refused(model: str, policy: object) -> None:
+    fields = MANIFEST.model_dump() | {"differences": {}, "model": model, "policy": policy}
+    blob = signed_envelope(pack(fields), CLOUD_KEY, purpose="release")
+    assert reason(open_manifest, blob, CLOUD_KEY.public) == "shape"
+
+
+def test_floors_that_a_policy_leaves_out_are_the_default_ones() -> None:
+    assert floors_of({}) == dict.fromkeys(ROUTER.outputs, DEFAULT_FLOOR)
+    assert floors_of({"floor_raw": 0.3})["raw"] == 0.3
+    assert set(FLOOR_NAMES) == set(ROUTER.outputs)
+    assert LOWEST_FLOOR <= DEFAULT_FLOOR <= HIGHEST_FLOOR

@@ -21,6 +21,7 @@ from device.probing import Language, Models, Report, Suite, load_suite, play
 from device.settings import FILE
 from protocol.models import SPECS
 from protocol.params import decode_full
+from protocol.policy import FLOOR_NAMES
 
 __all__ = ["app"]
 
@@ -86,11 +87,14 @@ async def _models(home: Path) -> Models:
         return Models()
     async with reach_phone(home) as phone:
         adopted = await phone.adopted()
+        floors = (await phone.status()).floors
     decoded = {
         model: decode_full(b64decode(blob), SPECS[model], version)
         for model, (version, blob) in adopted.items()
     }
-    return Models(**decoded)
+    # What the owner chose is no part of a release.
+    policy = {FLOOR_NAMES[layer]: floor for layer, floor in floors.named.items()}
+    return Models(**decoded, policy=policy if floors.source == "release" else {})
 
 
 def _print(report: Report) -> None:

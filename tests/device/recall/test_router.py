@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +12,10 @@ import pytest
 from cloud.training.corpora.router import router_lines
 from device.memory.records import Layer
 from device.recall import Router, probe
+from device.recall.floors import FLOOR, Floors
 from device.recall.probes import probe_set
-from device.recall.router import FLOOR
 from device.recall.rules import coarse
-from device.settings import Settings
+from device.settings import Settings, load_settings, save_settings
 from protocol.models import ROUTER, SPECS, Weights, initial_weights
 from protocol.params import Parameters
 
@@ -124,9 +125,46 @@ def test_when_of_someone_else_goes_to_structured_and_raw() -> None:
 
 def test_the_floor_is_a_setting() -> None:
     parameters = router_of(weights_giving(0.05, 0.6, 0.3))._parameters
-    assert Router(parameters, floor=0.5).route(PLAIN, NOW).layers == (Layer.STRUCTURED,)
-    assert Router(parameters, floor=0.01).route(PLAIN, NOW).layers == tuple(Layer)
-    assert Settings().layer_floor == FLOOR
+
+    def layers(chosen: float | None) -> tuple[Layer, ...]:
+        settings = Settings(layer_floor=chosen)
+        floors = Floors.in_force(settings.layer_floor, {})
+        return Router(parameters, floors=floors).route(PLAIN, NOW).layers
+
+    assert layers(0.5) == (Layer.STRUCTURED,)
+    assert layers(0.01) == tuple(Layer)
+    assert Settings().layer_floor is None
+    assert layers(None) == (Layer.STRUCTURED, Layer.RAW)
+
+
+POLICY = {"floor_working": 0.04, "floor_structured": 0.35, "floor_raw": 0.2}
+
+
+def test_each_layer_has_the_floor_of_its_release() -> None:
+    parameters = router_of(weights_giving(0.05, 0.3, 0.3))._parameters
+    floors = Floors.in_force(None, POLICY)
+    assert floors == Floors(working=0.04, structured=0.35, raw=0.2, source="release")
+    route = Router(parameters, floors=floors).route(PLAIN, NOW)
+    assert route.layers == (Layer.WORKING, Layer.RAW)
+
+
+def test_what_the_owner_chose_wins_over_the_release_even_where_it_is_the_default() -> None:
+    assert Floors.in_force(FLOOR, POLICY) == Floors(FLOOR, FLOOR, FLOOR, "settings")
+    assert Floors.in_force(None, {}) == Floors(FLOOR, FLOOR, FLOOR, "default")
+
+
+def test_a_release_that_gives_every_layer_up_is_not_followed() -> None:
+    parameters = router_of(weights_giving(0.03, 0.3, 0.15))._parameters
+    route = Router(parameters, floors=Floors.in_force(None, POLICY)).route(PLAIN, NOW)
+    assert (route.decided_by, route.layers) == ("fallback", tuple(Layer))
+
+
+def test_a_chosen_floor_is_kept_in_the_settings_file(tmp_path: Path) -> None:
+    """Also where it is what nobody chose: from then on no release moves it."""
+    save_settings(tmp_path, Settings(layer_floor=FLOOR))
+    assert load_settings(tmp_path).layer_floor == FLOOR
+    save_settings(tmp_path, Settings())
+    assert load_settings(tmp_path).layer_floor is None
 
 
 def test_rules_decide_about_seventy_percent_of_queries_and_seldom_wrong() -> None:

@@ -6,16 +6,17 @@ import asyncio
 import os
 from hashlib import sha256
 
+import msgpack
 import numpy as np
 import pytest
 
 from device.recall import Score
-from device.sync.adoption import Examine, Offer, Outcome, Shelf
+from device.sync.adoption import Examine, Offer, Outcome, Policy, Shelf
 from protocol.errors import ReleaseRefused
 from protocol.identity import SigningKey
-from protocol.models import DEDUP, initial_weights
+from protocol.models import DEDUP, ROUTER, initial_weights
 from protocol.params import Parameters, encode_difference, encode_full, sha256_of
-from protocol.release import BlobInfo, Manifest, seal_manifest
+from protocol.release import BlobInfo, Manifest, open_manifest, seal_manifest
 from tests.device.sync.conftest import NOW, Vault
 
 DAY = 86_400.0
@@ -148,7 +149,7 @@ async def test_tampered_bytes_are_refused_before_decoding(
 def examining(passed: dict[int, set[str]], asked: list[int]) -> Examine:
     """Memory probes passed by version."""
 
-    async def examine(parameters: Parameters) -> frozenset[str]:
+    async def examine(parameters: Parameters, policy: Policy) -> frozenset[str]:
         asked.append(parameters.version)
         return frozenset(passed[parameters.version])
 
@@ -196,7 +197,7 @@ async def test_a_stop_during_the_memory_probes_changes_nothing(
     one, two = parameters(1), parameters(2)
     await take(shelf, manifest(one, cloud_key), cloud_key, encode_full(one))
 
-    async def examine(parameters: Parameters) -> frozenset[str]:
+    async def examine(parameters: Parameters, policy: Policy) -> frozenset[str]:
         await asyncio.Event().wait()
         return frozenset()
 
@@ -217,3 +218,127 @@ def test_lent_parameters_are_in_use_and_never_written(vault: Vault) -> None:
     assert shelf.version("dedup") == 7
     assert shelf.weights("dedup") is not None
     assert Shelf(vault.log("releases")).version("dedup") == 0
+
+
+# --- the retrieval policy travels with the router ---
+
+POLICY = {"floor_raw": 0.04, "floor_structured": 0.1, "floor_working": 0.35}
+
+
+def router(version: int) -> Parameters:
+    rng = np.random.Generator(np.random.Philox(key=version))
+    return Parameters.of(initial_weights(ROUTER, rng), ROUTER, version)
+
+
+def with_policy(target: Parameters, key: SigningKey, policy: dict[str, float]) -> bytes:
+    opened = open_manifest(manifest(target, key), key.public)
+    return seal_manifest(opened.model_copy(update={"model": "router", "policy": policy}), key)
+
+
+async def adopt(
+    shelf: Shelf,
+    version: int,
+    policy: dict[str, float],
+    key: SigningKey,
+    examine: Examine | None = None,
+) -> Outcome:
+    target = router(version)
+    blob = with_policy(target, key, policy)
+    return (await take(shelf, blob, key, encode_full(target), examine))[1]
+
+
+async def test_a_policy_is_adopted_with_its_router_and_survives_a_restart(
+    vault: Vault, cloud_key: SigningKey
+) -> None:
+    shelf = Shelf(vault.log("releases"))
+    assert shelf.policy("router") == {}
+    assert (await adopt(shelf, 1, POLICY, cloud_key)).adopted
+    assert shelf.policy("router") == POLICY
+    assert shelf.policy("dedup") == {}
+    assert Shelf(vault.log("releases")).policy("router") == POLICY
+
+
+async def test_a_router_without_a_policy_puts_the_default_back(
+    vault: Vault, cloud_key: SigningKey
+) -> None:
+    shelf = Shelf(vault.log("releases"))
+    await adopt(shelf, 1, POLICY, cloud_key)
+    await adopt(shelf, 2, {}, cloud_key)
+    for now in (shelf, Shelf(vault.log("releases"))):
+        assert (now.version("router"), now.policy("router")) == (2, {})
+
+
+async def test_going_back_takes_the_policy_along(vault: Vault, cloud_key: SigningKey) -> None:
+    shelf = Shelf(vault.log("releases"))
+    other = {**POLICY, "floor_raw": 0.3}
+    await adopt(shelf, 1, POLICY, cloud_key)
+    await adopt(shelf, 2, other, cloud_key)
+    assert shelf.policy("router") == other
+    assert shelf.revert("router") is not None
+    for now in (shelf, Shelf(vault.log("releases"))):
+        assert (now.version("router"), now.policy("router")) == (1, POLICY)
+
+
+async def test_a_withdrawn_only_router_leaves_no_policy(
+    vault: Vault, cloud_key: SigningKey
+) -> None:
+    shelf = Shelf(vault.log("releases"))
+    await adopt(shelf, 1, POLICY, cloud_key)
+    shelf._leave("router")
+    for now in (shelf, Shelf(vault.log("releases"))):
+        assert (now.version("router"), now.policy("router")) == (0, {})
+
+
+async def test_parameters_and_policy_are_probed_together(
+    vault: Vault, cloud_key: SigningKey
+) -> None:
+    """What loses a memory probe may be the floors alone: then both stay out."""
+    shelf = Shelf(vault.log("releases"))
+    asked: list[tuple[int, dict[str, float]]] = []
+
+    async def examine(parameters: Parameters, policy: Policy) -> frozenset[str]:
+        asked.append((parameters.version, dict(policy)))
+        return frozenset({"a"} if policy.get("floor_raw", 0.1) <= 0.3 else set())
+
+    await adopt(shelf, 1, POLICY, cloud_key, examine)
+    bad = {**POLICY, "floor_raw": 0.5}
+    refused = await adopt(shelf, 2, bad, cloud_key, examine)
+    assert not refused.adopted
+    assert refused.reason.endswith("pass: a")
+    assert (shelf.version("router"), shelf.policy("router")) == (1, POLICY)
+    assert asked == [(1, POLICY), (2, bad)], "each with the policy it comes with"
+    good = await adopt(shelf, 3, {**POLICY, "floor_raw": 0.3}, cloud_key, examine)
+    assert good.adopted
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"floor_raw": 0.01},
+        {"floor_raw": 0.51},
+        {"floor_raw": -0.1},
+        {"floor_unknown": 0.1},
+        {"raw": 0.1},
+    ],
+)
+async def test_a_policy_out_of_bounds_or_of_unknown_parts_is_refused(
+    vault: Vault, cloud_key: SigningKey, policy: dict[str, float]
+) -> None:
+    shelf = Shelf(vault.log("releases"))
+    with pytest.raises(ReleaseRefused) as refused:
+        await adopt(shelf, 1, policy, cloud_key)
+    assert refused.value.reason == "shape"
+    assert (shelf.version("router"), shelf.policy("router")) == (0, {})
+
+
+async def test_what_was_adopted_before_there_were_policies_is_still_in_use(
+    vault: Vault, cloud_key: SigningKey
+) -> None:
+    log = vault.log("releases")
+    old = router(4)
+    log.append(msgpack.packb(["adopted", "router", 4, 0.9, encode_full(old)]))
+    shelf = Shelf(log)
+    assert (shelf.version("router"), shelf.policy("router")) == (4, {})
+    await adopt(shelf, 5, POLICY, cloud_key)
+    assert shelf.revert("router") is not None
+    assert (shelf.version("router"), shelf.policy("router")) == (4, {})

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from device.learning import ExampleStore
-from device.observer import Charged, Released
+from device.observer import Charged, Released, Tallied
 from device.sync.adoption import Shelf
 from device.sync.contributions import Contributions
 from device.sync.outbox import Outbox
@@ -69,11 +69,29 @@ def test_a_shared_round_is_charged_stored_and_forgotten(vault: Vault) -> None:
     (charged,), (released,) = phone.notes.of(Charged), phone.notes.of(Released)
     assert isinstance(charged, Charged)
     assert isinstance(released, Released)
+    (tallied,) = phone.notes.of(Tallied)
+    assert isinstance(tallied, Tallied)
+    assert tallied.report_id == released.report_id
     assert charged.rho_units == rho_units(about.clip, about.sigma)
     assert released.sha256 == waiting.sha256
     assert phone.usage.answers(0).through == -1
     assert phone.join(about) == ((), ())
     assert len(phone.outbox.waiting()) == 1
+
+
+def test_an_onlooker_is_told_what_a_released_report_says_without_its_noise(vault: Vault) -> None:
+    phone = Phone(vault)
+    phone.usage.answered(answer())
+    bins = phone.usage.answers(1).bins
+    phone.join(usage_round())
+    (tallied,) = phone.notes.of(Tallied)
+    assert isinstance(tallied, Tallied)
+    said = {
+        one.name: one.bins[place] for one, place in zip(USAGE_HISTOGRAMS, tallied.bins, strict=True)
+    }
+    assert said == bins
+    phone.join(usage_round())  # already charged: nothing is released, nothing is told
+    assert len(phone.notes.of(Tallied)) == 1
 
 
 @pytest.mark.parametrize("histogram", [one.name for one in USAGE_HISTOGRAMS])

@@ -186,6 +186,8 @@ const phone = async () => {
     [say("key"), status.protector_secure ? status.protector : say("insecure", { name: status.protector })],
     ...Object.entries(status.models).map(([name, model]) => [say("model", { name }),
       say("version", { version: model.version || "–", outcome: model.last_outcome || say("none") })]),
+    [say("routing"), say("floors", { floors: Object.entries(status.floors).filter(([, floor]) => typeof floor === "number")
+      .map(([layer, floor]) => `${layer} ${floor.toFixed(2)}`).join(", "), source: say(`floors_${status.floors.source}`) })],
     [say("waiting"), status.outbox], ...status.problems.map((problem) => [say("lastSync"), problem]),
     [say("cloud"), status.cloud_url || say("alone")],
   ];
