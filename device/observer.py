@@ -23,6 +23,7 @@ __all__ = [
     "SessionEnded",
     "SessionOpened",
     "Silent",
+    "Tallied",
     "UploadAcked",
     "WindowClosed",
     "WindowOpened",
@@ -80,6 +81,16 @@ class Released(PhoneEvent):
     task: str
     round: int
     sha256: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Tallied(PhoneEvent):
+    """What a released usage report says without its noise: one byte per histogram, in the order of
+    the streams, the number of the bin this phone is in. So that a simulator, which owns the phone,
+    can hold estimates against the truth; nobody else looks, and it is never written or sent."""
+
+    report_id: bytes
+    bins: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ from device.owner.erasing import Forgotten
 from device.owner.glance import StatusCalls
 from device.owner.knowledge import KnowledgeCalls
 from device.owner.records import Layers
+from device.readings import forget_readings
 from device.recall import Recaller, Router, judge_with
 from device.recall.dense import DenseIndex
 from device.recall.embedders import BUILTIN
@@ -78,7 +79,6 @@ from device.sync.usage import Usage
 from device.vault import Keyring, SealedLog, VaultError
 from privacy import BUDGETS, Ledger
 from protocol.models import dedup_features, router_features
-from protocol.models.features import forget_texts
 
 if TYPE_CHECKING:
     from device.account.calls import AccountCalls
@@ -195,7 +195,11 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
             self._raw,
             self._structured,
             self._working,
-            lambda: Router(self.shelf.adopted("router"), settings.zone, floor=settings.layer_floor),
+            lambda: Router(
+                self.shelf.adopted("router"),
+                settings.zone,
+                floors=self.floors,
+            ),
             machine.clock,
             judge_provider=lambda: judge_with(self.shelf.weights("dedup")),
             zone=settings.zone,
@@ -290,7 +294,7 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
 
     async def _release(self) -> None:
         """Let go of what can be read or made again."""
-        forget_texts()
+        forget_readings()
         await self._recaller.seal(release=True)
 
     async def _refill(self) -> None:

@@ -1,6 +1,6 @@
 """Actors on asyncio: mailboxes, supervision, the clock, and the window work may run in."""
 
-from device.actors.actor import Actor, Request
+from device.actors.actor import Actor, PromptActor, Request
 from device.actors.clock import Clock, LoopClock, SystemClock
 from device.actors.errors import ActorError, ActorStopped, DomainError, Fault, MailboxFull
 from device.actors.system import ActorRef, ActorSystem
@@ -19,6 +19,7 @@ __all__ = [
     "LoopClock",
     "MailboxFull",
     "Outcome",
+    "PromptActor",
     "Request",
     "SystemClock",
     "Window",

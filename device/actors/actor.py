@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-__all__ = ["Actor", "Request"]
+__all__ = ["Actor", "PromptActor", "Request"]
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -35,3 +35,19 @@ class Actor:
 
     async def stopped(self) -> None:
         """Called once when this instance is given up: on stop, and before a restart."""
+
+
+class PromptActor(Actor):
+    """An actor that never waits while it answers: its core is synchronous.
+
+    Because nothing can come in between, an idle one answers in the asker's own turn of the
+    loop; the mailbox is for when it is not idle. What its asker sees is the same.
+    """
+
+    def answer(self, message: object) -> object:
+        """Answer one message, as `receive` would."""
+        raise TypeError(f"{type(self).__name__} does not understand {type(message).__name__}")
+
+    async def receive(self, message: object) -> object:
+        """Answer one message from the mailbox."""
+        return self.answer(message)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from device.actors.actor import Actor, Request
+from device.actors.actor import Actor, PromptActor, Request
 from device.actors.clock import Clock
 from device.actors.errors import ActorStopped, DomainError, Fault, MailboxFull
 from device.actors.mailbox import Envelope, Mailbox
@@ -28,6 +28,9 @@ CAPACITY = 256
 MAX_RESTARTS = 3
 RESTART_PERIOD = 60.0
 """Seconds within which `MAX_RESTARTS` are allowed."""
+AT_ONCE = 16
+"""Answers an idle `PromptActor` gives in its askers' turns before one goes through the mailbox: who
+asks in a long loop must let the others run."""
 STOP_GRACE = 5.0
 """Seconds an actor gets to finish its mailbox when its system stops, and again to clean up."""
 
@@ -113,11 +116,13 @@ class _Cell:
 
     __slots__ = (
         "_actor",
+        "_at_once",
         "_clock",
         "_closed",
         "_factory",
         "_mailbox",
         "_max_restarts",
+        "_prompt",
         "_pump",
         "_restarts",
         "_within",
@@ -140,6 +145,8 @@ class _Cell:
         self._max_restarts = max_restarts
         self._within = within
         self._actor: Actor | None = None
+        self._prompt: PromptActor | None = None
+        self._at_once = 0
         self._pump: asyncio.Task[None] | None = None
         self._restarts: deque[float] | None = None
         self._closed = False
@@ -150,6 +157,14 @@ class _Cell:
         if self._pump is not None and asyncio.current_task() is self._pump:
             raise RuntimeError(f"actor {self.name} asks itself and would wait for ever")
         self._check_open()
+        if self._prompt is not None and self._pump is None and self._at_once < AT_ONCE:
+            self._at_once += 1
+            try:
+                return self._prompt.answer(message)
+            except DomainError:
+                raise
+            except Exception as error:
+                return await self._repair(message, error)
         if self._mailbox.full:
             await self._mailbox.room()
             self._check_open()
@@ -157,6 +172,15 @@ class _Cell:
         self._mailbox.put(Envelope(message, reply))
         self.wake()
         return await reply
+
+    def _repair(self, message: object, error: Exception) -> asyncio.Future[Any]:
+        """Have a pump do what follows a failed answer, whatever becomes of its asker."""
+        envelope = Envelope(message, asyncio.get_running_loop().create_future())
+        self._pump = asyncio.get_running_loop().create_task(
+            self._run(failed=(envelope, error)), name=self.name
+        )
+        assert envelope.reply is not None
+        return envelope.reply
 
     def tell(self, message: object) -> None:
         self._check_open()
@@ -176,11 +200,15 @@ class _Cell:
 
     # -- the working side
 
-    async def _run(self) -> None:
-        """Serve until the mailbox is empty."""
+    async def _run(self, failed: tuple[Envelope, Exception] | None = None) -> None:
+        """Serve until the mailbox is empty, first of all what has already `failed`."""
         envelope: Envelope | None = None
+        self._at_once = 0
         try:
-            if self._actor is None:
+            if failed is not None:
+                envelope = failed[0]
+                await self._fail(*failed)
+            elif self._actor is None:
                 await self._start()
             while self._mailbox and self._actor is not None:
                 envelope = self._mailbox.take()
@@ -199,13 +227,16 @@ class _Cell:
         except DomainError as error:
             envelope.fail(error)
         except Exception as error:
-            fault = Fault(self.name, envelope.message, error)
-            fault.__cause__ = error
-            envelope.fail(fault)
-            _note("warning", "actor failed", actor=self.name, error=type(error).__name__)
-            await self._restart()
+            await self._fail(envelope, error)
         else:
             envelope.answer(answer)
+
+    async def _fail(self, envelope: Envelope, error: Exception) -> None:
+        fault = Fault(self.name, envelope.message, error)
+        fault.__cause__ = error
+        envelope.fail(fault)
+        _note("warning", "actor failed", actor=self.name, error=type(error).__name__)
+        await self._restart()
 
     async def _start(self) -> None:
         """Make an instance and start it, restarting as often as supervision allows."""
@@ -223,6 +254,7 @@ class _Cell:
                     return
             else:
                 self._actor = actor
+                self._prompt = actor if isinstance(actor, PromptActor) else None
                 return
 
     async def _restart(self) -> None:
@@ -231,7 +263,7 @@ class _Cell:
             await self._start()
 
     async def _give_up_instance(self) -> None:
-        actor, self._actor = self._actor, None
+        actor, self._actor, self._prompt = self._actor, None, None
         if actor is None:
             return
         try:

@@ -139,11 +139,14 @@ class Window:
     async def _read(self, limit: float | None) -> None:
         """Take a reading and note since when all conditions hold."""
         asked = self._asked = self._clock.now()
-        try:
-            async with asyncio.timeout(limit):
-                reading = await self._source.read()
-        except TimeoutError:
-            reading = Conditions(None, None, None, None, read_at=self._clock.now())
+        if limit is None:
+            reading = await self._source.read()
+        else:
+            try:
+                async with asyncio.timeout(limit):
+                    reading = await self._source.read()
+            except TimeoutError:
+                reading = Conditions(None, None, None, None, read_at=self._clock.now())
         self.last = reading
         now = self._clock.now()
         if not self.allows(reading):

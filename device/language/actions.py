@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import re
 
+from device.language.kept import kept
+
 __all__ = ["find_action", "lemma"]
 
 MAX_OBJECT_CHARACTERS = 40
@@ -75,6 +77,7 @@ def lemma(verb: str) -> str:
     return word
 
 
+@kept
 def find_action(
     sentence: str, times: tuple[str, ...] = (), names: tuple[str, ...] = ()
 ) -> tuple[str, str]:

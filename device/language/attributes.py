@@ -23,6 +23,7 @@ from device.language.attribute_rules import (
     STATEMENTS,
     TRIGGERS,
 )
+from device.language.kept import kept
 from device.language.modality import is_supposed
 from device.language.tokens import language_of
 from device.language.words import RELATIONS_EN, RELATIONS_ZH
@@ -66,14 +67,19 @@ def is_user(speaker: str) -> bool:
 
 def find_attributes(text: str, speaker: str = "user") -> list[Attribute]:
     """Attributes the user states in `text`; empty for any other speaker, for questions, for ifs."""
-    if not is_user(speaker) or not _FIRST_PERSON.search(text):
-        return []
+    return list(_stated(text)) if is_user(speaker) else []
+
+
+@kept
+def _stated(text: str) -> tuple[Attribute, ...]:
+    if not _FIRST_PERSON.search(text):
+        return ()
     found: dict[str, Attribute] = {}
     for sentence in _SENTENCE_END.split(text):
         if sentence.strip() and not _ASKS.search(sentence.strip()) and not is_supposed(sentence):
             _of_relations(sentence, found)
             _of_user(sentence, found)
-    return list(found.values())
+    return tuple(found.values())
 
 
 def _of_relations(sentence: str, found: dict[str, Attribute]) -> None:
@@ -119,6 +125,7 @@ def _keep(found: dict[str, Attribute], key: str, value: str, text: str) -> None:
         found[key] = Attribute(key, value, text.strip(" .，。！"))
 
 
+@kept
 def attribute_asked(query: str) -> str | None:
     """The key a question about the user asks for (`name`, `sister.name` …), or None."""
     query = query.replace("本人", "我")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from device.language.kept import kept
 from device.language.patterns import Bilingual
 
 __all__ = ["ChangeKind", "cancels", "change_of", "corrects", "ends_of_move", "finishes", "shift_of"]
@@ -101,13 +102,15 @@ _SHIFT_EN = re.compile(
 _SOONER = re.compile(r"提前|往前|早|\b(?:brought|bring|forward|earlier)\b", re.IGNORECASE)
 
 
-def ends_of_move(sentence: str) -> list[int]:
+@kept
+def ends_of_move(sentence: str) -> tuple[int, ...]:
     """Where moving words end: the new time stands right after them."""
     if _HISTORY.search(sentence):
-        return []
-    return [m.end() for p in (_MOVE_ZH, _MOVE_EN) for m in p.finditer(sentence)]
+        return ()
+    return tuple(m.end() for p in (_MOVE_ZH, _MOVE_EN) for m in p.finditer(sentence))
 
 
+@kept
 def shift_of(sentence: str) -> float:
     """Seconds an event moves by ("推迟一周", "pushed back two days"); sooner is negative, 0 none."""
     match = _SHIFT_ZH.search(sentence)
@@ -122,16 +125,19 @@ def shift_of(sentence: str) -> float:
     return -seconds if _SOONER.search(match.group()) else seconds
 
 
+@kept
 def corrects(sentence: str) -> bool:
     """Whether a sentence takes back what was said before it."""
     return bool(_CORRECT.search(sentence)) and not _NO_CORRECTION.search(sentence)
 
 
+@kept
 def cancels(sentence: str) -> Bilingual | None:
     """The rule by which a sentence calls something off, or None."""
     return _CANCEL if _CANCEL.search(sentence) and not _ONLY.search(sentence) else None
 
 
+@kept
 def finishes(sentence: str) -> Bilingual | None:
     """The rule by which a sentence reports something done, or None."""
     if _DONE.search(sentence) and not _NOT_DONE.search(sentence):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 
+from device.language.kept import kept
 from device.language.places import CITIES_ZH, NOT_PLACES_EN, PLACE_NOUNS_EN
 from device.language.words import HAN, RELATIONS_EN, RELATIONS_ZH
 
@@ -126,6 +127,7 @@ _THE_RELATIONS = frozenset(
 _TITLES = ("Dr", "Mr", "Mrs", "Ms", "Prof", "Aunt", "Uncle", "Auntie", "Grandma", "Grandpa")
 
 
+@kept
 def find_place(text: str) -> str:
     """The first place a sentence names, or an empty string."""
     return _place_zh(text) if _HAN_RUN.search(text) else _place_en(text)
@@ -172,6 +174,7 @@ def _place_en(text: str) -> str:
     return min(found)[1] if found else ""
 
 
+@kept
 def find_people(text: str) -> tuple[str, ...]:
     """People a sentence names: by name, or by what they are to the user; in reading order."""
     spans: list[tuple[int, int, str]] = []

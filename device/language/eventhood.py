@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from device.language.kept import kept
 from device.language.modality import is_denied
 from device.language.patterns import Bilingual
 from device.language.smalltalk import is_nod
@@ -130,6 +131,7 @@ class Evidence:
     object: str
 
 
+@kept
 def is_planned(sentence: str) -> bool:
     """Whether a sentence tells something to come."""
     return bool(_PLAN_ZH.search(sentence) or _PLAN_EN.search(sentence))
@@ -140,6 +142,7 @@ def is_habit(sentence: str) -> bool:
     return bool(_EACH.search(sentence))
 
 
+@kept
 def may_tell(sentence: str, *, dated: bool) -> bool:
     """Whether a sentence may tell an event at all: a cheap look before its parts are read."""
     if dated or is_habit(sentence) or _ADVISED.search(sentence):
@@ -151,6 +154,7 @@ def may_tell(sentence: str, *, dated: bool) -> bool:
     )
 
 
+@kept
 def is_event(sentence: str, found: Evidence) -> bool:
     """Whether a sentence tells an event worth keeping."""
     if len(sentence) < MIN_CHARACTERS:

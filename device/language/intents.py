@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from device.language.attributes import attribute_asked
 from device.language.changes import ChangeKind, change_of
+from device.language.kept import kept
 from device.language.modality import (
     is_ironic,
     is_reported,
@@ -120,6 +121,11 @@ def worth_remembering(text: str, speaker: str = "user", kind: str = "dialogue") 
     """Whether a turn may hold something to keep. Cheap: it runs on every turn."""
     if kind == "system" or not is_person(speaker):
         return False
+    return _says_something(text)
+
+
+@kept
+def _says_something(text: str) -> bool:
     stripped = text.strip()
     return bool(stripped) and not (is_system_text(stripped) or is_small_talk(stripped))
 
@@ -131,12 +137,17 @@ def statements(text: str) -> list[str]:
     Friday, can you book a taxi?" keeps its first clause. A supposition spoils its whole sentence up
     to an "anyway": what follows an "if" is no fact either.
     """
-    kept = []
+    return list(_statements(text))
+
+
+@kept
+def _statements(text: str) -> tuple[str, ...]:
+    stating = []
     for sentence in split_sentences(without_manners(text)):
         stated = _stated(sentence)
         if stated:
-            kept.append(stated)
-    return kept
+            stating.append(stated)
+    return tuple(stating)
 
 
 def _stated(sentence: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from device.language.kept import kept
 from device.language.patterns import Bilingual
 from device.language.words import RELATIONS_EN, RELATIONS_ZH, listed
 
@@ -153,6 +154,7 @@ _OTHER_SUBJECT = re.compile(
 _TAIL_ZH = re.compile(r"(?:的|了|\s|啊|呢|嘛|吧|哦|哈|呀)+$")
 
 
+@kept
 def find_preference(sentence: str) -> Preference | None:
     """The first preference a sentence states about its speaker or a relation of theirs, or None."""
     favourite = _FAVOURITE.search(sentence)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from device.language.kept import kept
 from device.language.sentiment_words import (
     CHINESE_NEGATIVE,
     CHINESE_POSITIVE,
@@ -57,6 +58,7 @@ _POSITIVE = re.compile(PHRASES_POSITIVE, re.IGNORECASE)
 _NEGATIVE = re.compile(PHRASES_NEGATIVE, re.IGNORECASE)
 
 
+@kept
 def sentiment(text: str) -> float:
     """−1 (bad) … 1 (good); 0 when nothing in the text says."""
     lowered = _NEUTRAL.sub(" ", text.lower().replace("’", "'"))

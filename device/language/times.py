@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from device.language.chinese_times import find_chinese
 from device.language.english_times import find_english, pieces
+from device.language.kept import kept
 from device.language.spans import AFTER, BEFORE, FROM, Piece, Prefer
 from device.language.words import HAN
 
@@ -71,6 +72,7 @@ _FUTURE_WORDS = re.compile(
 )  # fmt: skip
 
 
+@kept
 def prefer_of(text: str) -> Prefer:
     """Which side of today an open date lies on, by the tense of the words around it."""
     past = len(_PAST_WORDS.findall(text))
@@ -89,6 +91,16 @@ def find_times(
     if reference.tzinfo is None:
         raise ValueError("reference must carry a time zone")
     side = prefer if prefer is not None else prefer_of(text)
+    # Aware times are equal across zones: the zone must be told apart by itself.
+    said = reference.replace(tzinfo=None), reference.fold, reference.tzinfo
+    return list(_found(text, *said, side))
+
+
+@kept
+def _found(
+    text: str, moment: datetime, fold: int, zone: tzinfo, side: Prefer
+) -> tuple[TimeExpression, ...]:
+    reference = moment.replace(tzinfo=zone, fold=fold)
     if not _CHINESE.search(text):
         found = [(f.begin, f.stop, f.span) for f in find_english(text, reference, side)]
     else:
@@ -98,7 +110,7 @@ def find_times(
             return [piece for piece in mixed if _LATIN.search(said[piece.begin : piece.stop])]
 
         found = [(f.begin, f.stop, f.span) for f in find_chinese(text, reference, side, latin)]
-    return [
+    return tuple(
         TimeExpression(
             text[begin:stop],
             span.start.astimezone(UTC).timestamp(),
@@ -107,4 +119,4 @@ def find_times(
             begin,
         )
         for begin, stop, span in found
-    ]
+    )

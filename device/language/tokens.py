@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from device.language.kept import kept
 from device.language.words import ENGLISH_STOP_WORDS, HAN, STOP_CHARACTERS
 
-__all__ = ["content_tokens", "language_of", "split_sentences", "stem", "tokens"]
+__all__ = ["content_of", "content_tokens", "language_of", "split_sentences", "stem", "tokens"]
 
 _RUN = re.compile(rf"[a-z0-9]+(?:['’][a-z]+)?|[{HAN}]+", re.ASCII)
 _HAN_RUN = re.compile(f"[{HAN}]")
@@ -69,6 +70,12 @@ def tokens(text: str) -> list[str]:
 def content_tokens(text: str) -> list[str]:
     """Tokens that carry meaning: no stop words, and of Chinese only pairs with a content character
     (or a run's single character)."""
+    return list(content_of(text))
+
+
+@kept
+def content_of(text: str) -> tuple[str, ...]:
+    """As `content_tokens`, and kept."""
     found: list[str] = []
     for run in _RUN.findall(text.lower()):
         if run[0].isascii():
@@ -80,7 +87,7 @@ def content_tokens(text: str) -> list[str]:
             light = [character in STOP_CHARACTERS for character in run]
             places = range(len(run) - 1)
             found += [run[i : i + 2] for i in places if not (light[i] and light[i + 1])]
-    return found
+    return tuple(found)
 
 
 def language_of(text: str) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from device.actors import DomainError
-from device.language import content_tokens
+from device.language.kept import kept
+from device.language.tokens import content_of
 from device.memory.records import Layer
 from device.vault import SealedLog
 from protocol.models import DEDUP, FEATURE_VERSION, ROUTER, SPECS, ModelSpec
@@ -180,15 +181,17 @@ def _marks(turns: Iterable[str], texts: Iterable[str]) -> frozenset[bytes]:
     return frozenset(marks)
 
 
-def _word_marks(text: str) -> list[bytes]:
-    words = list(dict.fromkeys(content_tokens(text)))[:MAX_WORDS]
-    return [_mark("word", word) for word in words]
+@kept
+def _word_marks(text: str) -> tuple[bytes, ...]:
+    words = list(dict.fromkeys(content_of(text)))[:MAX_WORDS]
+    return tuple(_mark("word", word) for word in words)
 
 
 def _mark(kind: str, name: str) -> bytes:
     return hashlib.blake2b(f"{kind}:{name}".encode(), digest_size=MARK_BYTES).digest()
 
 
+@kept
 def _letters(text: str) -> str:
     return "".join(letter for letter in text.casefold() if letter.isalnum())
 

@@ -94,9 +94,11 @@ def expire(items: Iterable[Item], now: float) -> list[Change]:
     """Plans whose time passed without word of them become expired."""
     changes = []
     for item in items:
+        # The cheap questions first: every dream asks them of every item.
+        if item.ends is None or item.ends + GRACE_SECONDS >= now:
+            continue
         number = item_number(item.id)
-        over = item.ends is not None and item.ends + GRACE_SECONDS < now
-        if number is None or not over or not is_plan(item) or item.state is not EventState.ACTIVE:
+        if number is None or item.state is not EventState.ACTIVE or not is_plan(item):
             continue
         expired = replace(item, state=EventState.EXPIRED)
         note = record_of(number + EXPIRY_SLOT, item, Transition.EXPIRED, now)

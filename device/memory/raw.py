@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from device.actors import Actor, Request
+from device.actors import PromptActor, Request
 from device.memory.coding import turn_from_payload, turn_id, turn_sequence, turn_to_payload
 from device.memory.records import Turn, TurnDraft
 from device.memory.turnstore import TurnStore
@@ -117,7 +117,7 @@ class RawStats(Request[RawSize]):
     """How much the raw layer holds."""
 
 
-class RawMemory(Actor):
+class RawMemory(PromptActor):
     """Owner of the raw log. Answers the requests of this module."""
 
     def __init__(self, log: SealedLog) -> None:
@@ -135,7 +135,7 @@ class RawMemory(Actor):
         self._forgotten.extend(range(self._last + 1, self._log.next_sequence))
         self._last = self._log.next_sequence - 1
 
-    async def receive(self, message: object) -> object:
+    def answer(self, message: object) -> object:
         """Serve one request."""
         match message:
             case Record(text, speaker, at, session, source, kind):

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgpack
 
-from device.actors import Actor
+from device.actors import PromptActor
 from device.memory import itemlog
 from device.memory.changes import Change, ChangeKind
 from device.memory.coding import item_from_fields, item_number
@@ -56,7 +56,7 @@ COMPACT_FLOOR = 256
 """Superseded records below which the log is left alone."""
 
 
-class StructuredMemory(Actor):
+class StructuredMemory(PromptActor):
     """Owner of the structured log. Answers `itemcalls`, `raw.Forget` and `raw.ForgetAll`."""
 
     def __init__(self, log: SealedLog) -> None:
@@ -101,7 +101,7 @@ class StructuredMemory(Actor):
         if torn:
             self._rewrite(torn)
 
-    async def receive(self, message: object) -> object:
+    def answer(self, message: object) -> object:
         """Serve one request."""
         answer = self._answers.get(type(message))
         if answer is None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import msgpack
 
-from device.actors import Actor
+from device.actors import PromptActor
 from device.language import attribute_asked, attribute_label, content_tokens, find_attributes
 from device.memory.coding import turn_sequence
 from device.memory.raw import Forget, ForgetAll
@@ -58,7 +58,7 @@ STALE_RECORDS = 256
 SYSTEM_KIND = "system"
 
 
-class WorkingMemory(Actor):
+class WorkingMemory(PromptActor):
     """Owner of the values' log. Answers `workingcalls`, `raw.Forget` and `raw.ForgetAll`."""
 
     def __init__(self, log: SealedLog, capacity: int = DEFAULT_CAPACITY) -> None:
@@ -80,7 +80,7 @@ class WorkingMemory(Actor):
             self._values[value.key] = value
             self._sequences[value.key] = sequence
 
-    async def receive(self, message: object) -> object:
+    def answer(self, message: object) -> object:
         """Serve one request."""
         match message:
             case Remember(key, value, source, at):

@@ -21,6 +21,7 @@ from device.language.chinese_times.bounds import bound, opened
 from device.language.chinese_times.compose import Composed, again, composed, joined
 from device.language.chinese_times.numbers import compact, simplified
 from device.language.chinese_times.rules import Build
+from device.language.kept import kept
 from device.language.spans import Kind, Piece, Prefer, Span
 
 __all__ = ["Found", "find_chinese"]
@@ -83,9 +84,20 @@ def _found(said: str, item: Composed, now: datetime, left: int, right: int) -> F
 
 
 def _pieces(said: str, now: datetime, prefer: Prefer) -> Iterator[Piece]:
+    for begin, stop, build, match in _matches(said):
+        piece = _built(build, match, now, prefer)
+        if piece is not None:
+            again = partial(_built, build, match) if piece.floating else None
+            yield replace(piece, begin=begin, stop=stop, again=again)
+
+
+@kept
+def _matches(said: str) -> tuple[tuple[int, int, Build, re.Match[str]], ...]:
+    """Where the rules match, whenever it is said."""
     text, places = compact(said)
     characters = frozenset(text)
     titles = [match.span() for match in _TITLE.finditer(text)] if "《" in characters else []
+    found = []
     for one in _RULES:
         if one.triggers.isdisjoint(characters) or (one.needs and not one.needs.search(text)):
             continue
@@ -93,12 +105,10 @@ def _pieces(said: str, now: datetime, prefer: Prefer) -> Iterator[Piece]:
             begin, stop = match.span()
             if begin == stop or any(a <= begin and stop <= b for a, b in titles):
                 continue
-            piece = _built(one.build, match, now, prefer)
-            if piece is not None:
-                if places is not None:
-                    begin, stop = places[begin], places[stop - 1] + 1
-                again = partial(_built, one.build, match) if piece.floating else None
-                yield replace(piece, begin=begin, stop=stop, again=again)
+            if places is not None:
+                begin, stop = places[begin], places[stop - 1] + 1
+            found.append((begin, stop, one.build, match))
+    return tuple(found)
 
 
 def _built(build: Build, match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:

@@ -25,6 +25,7 @@ from device.language.english_times.lexicon import (
 )
 from device.language.english_times.ranges import range_at, with_end
 from device.language.english_times.values import Clock, ClockRange, Context
+from device.language.kept import kept
 from device.language.spans import Kind, Piece, Prefer, Span
 
 __all__ = ["Found", "find_english", "pieces"]
@@ -87,6 +88,8 @@ def find_english(text: str, reference: datetime, prefer: Prefer) -> list[Found]:
     `reference` is aware: when the words were said, in the speaker's zone. `prefer` settles dates
     that may lie either side of it.
     """
+    if _timeless(text):
+        return []
     s = tokenize(text)
     now = Context(reference, prefer)
     found: list[Found] = []
@@ -100,6 +103,13 @@ def find_english(text: str, reference: datetime, prefer: Prefer) -> list[Found]:
         found.append(Found(s.begins[begin], _stop(s, stop - 1), span))
         i = floor = stop
     return found
+
+
+@kept
+def _timeless(text: str) -> bool:
+    """Whether no expression can begin anywhere in `text`, whenever it is said."""
+    s = tokenize(text)
+    return not any(_may_start(s, i) for i in range(s.count))
 
 
 def _may_start(s: Tokens, i: int) -> bool:
@@ -195,6 +205,8 @@ def _end_of_day(s: Tokens, i: int, now: Context) -> When | None:
 
 def pieces(text: str, reference: datetime, prefer: Prefer) -> list[Piece]:
     """The dates and hours written in figures or English inside a text of another language."""
+    if _timeless(text):
+        return []
     s = tokenize(text)
     now = Context(reference, prefer)
     found: list[Piece] = []

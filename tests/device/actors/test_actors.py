@@ -20,10 +20,12 @@ from device.actors import (
     Fault,
     LoopClock,
     MailboxFull,
+    PromptActor,
     Request,
     SystemClock,
 )
 from device.actors.mailbox import Envelope, Mailbox
+from device.actors.system import AT_ONCE
 from simulator.virtual import VirtualLoop
 
 
@@ -371,3 +373,100 @@ def test_room_given_to_one_who_then_left_goes_to_the_next(loop: VirtualLoop) -> 
         await asyncio.wait_for(stays, 1.0)
 
     loop.run_until_complete(story())
+
+
+class Prompt(PromptActor):
+    """A counter that never waits."""
+
+    def __init__(self, diary: list[str]) -> None:
+        self.total = 0
+        self.diary = diary
+
+    async def started(self) -> None:
+        self.diary.append("started")
+
+    async def stopped(self) -> None:
+        await asyncio.sleep(0)
+        self.diary.append("stopped")
+
+    def answer(self, message: object) -> object:
+        match message:
+            case Add(amount):
+                self.total += amount
+                return self.total
+            case Fail(error):
+                raise error
+        return super().answer(message)
+
+
+def test_an_idle_prompt_actor_answers_in_its_askers_turn(world: World) -> None:
+    async def story() -> None:
+        ref = world.system.spawn("prompt", lambda: Prompt(world.diary))
+        assert await ref.ask(Add(1)) == 1  # still to be started: through the mailbox
+        turned: list[bool] = []
+        asyncio.get_running_loop().call_soon(turned.append, True)
+        assert await ref.ask(Add(1)) == 2
+        assert not turned
+        ref.tell(Add(10))
+        assert await ref.ask(Add(1)) == 13  # behind what was sent before it
+        assert turned
+
+    world.run(story)
+    assert world.diary == ["started", "stopped"]
+
+
+def test_who_asks_a_prompt_actor_in_a_long_loop_lets_others_run(world: World) -> None:
+    async def story() -> None:
+        ref = world.system.spawn("prompt", lambda: Prompt(world.diary))
+        asked = 0
+
+        async def greedy() -> None:
+            nonlocal asked
+            for _ in range(10 * AT_ONCE):
+                await ref.ask(Add(1))
+                asked += 1
+
+        looping = asyncio.ensure_future(greedy())
+        await asyncio.sleep(0)
+        assert asked <= AT_ONCE
+        await ref.ask(Add(0))
+        assert asked <= 2 * AT_ONCE + 1
+        await looping
+
+    world.run(story)
+
+
+def test_a_prompt_actor_refuses_fails_and_is_restarted_like_any_other(world: World) -> None:
+    async def story() -> None:
+        ref = world.system.spawn("prompt", lambda: Prompt(world.diary), max_restarts=1)
+        assert await ref.ask(Add(5)) == 5
+        with pytest.raises(Refused):
+            await ref.ask(Fail(Refused("no such id")))
+        assert await ref.ask(Add(1)) == 6
+        with capture_logs(), pytest.raises(Fault) as caught:
+            await ref.ask(Fail(KeyError("what the user said")))
+        assert isinstance(caught.value.__cause__, KeyError)
+        assert await ref.ask(Add(1)) == 1
+        with pytest.raises(Fault):
+            await ref.ask(Request[int]())
+        with pytest.raises(ActorStopped):
+            await ref.ask(Add(1))
+
+    world.run(story)
+    assert world.diary == ["started", "stopped", "started", "stopped"]
+
+
+def test_the_asker_of_a_failed_answer_may_leave(world: World) -> None:
+    """The restart goes on without it, and whoever comes next finds a fresh actor."""
+
+    async def story() -> None:
+        ref = world.system.spawn("prompt", lambda: Prompt(world.diary))
+        assert await ref.ask(Add(5)) == 5
+        asking = asyncio.ensure_future(ref.ask(Fail(ValueError())))
+        await asyncio.sleep(0)
+        asking.cancel()
+        assert await ref.ask(Add(1)) == 1
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    world.run(story)
