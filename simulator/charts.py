@@ -7,44 +7,73 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["Series", "bars", "lines"]
+from simulator.svg import (
+    BASE,
+    LEFT,
+    PLOT_WIDTH,
+    TOP,
+    Label,
+    axis_name,
+    bar_at,
+    figure,
+    frame,
+    gridlines,
+    joined,
+    nothing,
+    polyline,
+    span_of,
+    stairs,
+    text_at,
+    ticks_between,
+    x_mark,
+    x_ticks,
+    y_axis,
+)
+from simulator.words import Both
 
-_WIDTH, _HEIGHT = 520, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 24, 14, 34
-_PLOT_WIDTH = _WIDTH - _LEFT - _RIGHT
-_PLOT_HEIGHT = _HEIGHT - _TOP - _BOTTOM
-_BASE = _TOP + _PLOT_HEIGHT
-_TICKS = 4
-_X_TICKS = 6
+__all__ = ["Band", "Series", "bars", "heat_map", "histogram", "lines"]
+
 _MAX_LABELS = 8
 _ABOVE, _BELOW = -9, 18
 _BAR_SHARE = 0.78
 _WIDEST_BAR = 56
 _DOT, _DOT_STEP, _LEAST_DOT = 5.0, 1.5, 2.0
 """Radius of the first series' dots; each later one is smaller, so none hides another."""
-_NICE_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-_THOUSAND = 1000.0
+_CELL = 22
+"""Height of a row of the heat map; its columns share the plot's width."""
+_FAINTEST = 0.06
 
 
 @dataclass(frozen=True)
 class Series:
-    """One named line: points (x, y), drawn straight or as steps."""
+    """One named line: points (x, y), drawn straight or as steps. `colour` 1–4; None takes the
+    next."""
 
     name: str
     points: Sequence[tuple[float, float]]
     steps: bool = False
     dots: bool = False
+    colour: int | None = None
+    dashed: bool | None = None
+
+
+@dataclass(frozen=True)
+class Band:
+    """An area between two lines: points (x, low, high)."""
+
+    points: Sequence[tuple[float, float, float]]
+    colour: int = 1
 
 
 def bars(
     values: Sequence[float],
     labels: Sequence[str],
     *,
-    title: str,
+    title: Label,
     unit: str = "",
     line: Series | None = None,
     whole: bool = False,
-    marks: Mapping[int, str] | None = None,
+    marks: Mapping[int, Label] | None = None,
 ) -> str:
     """Vertical bars over equal slots, with an optional line across their middles (x = slot).
 
@@ -52,38 +81,109 @@ def bars(
     under which slot; by default every n-th of the labels.
     """
     if not any(values):
-        return _nothing(title)
+        return nothing(title)
     top = max([*values, *(y for _, y in (line.points if line else ()))])
-    scale, ticks = _axis(top, whole=whole)
-    slot = _PLOT_WIDTH / len(values)
-    parts = [_grid(ticks, scale, unit)]
+    scale, ticks = y_axis(top, whole=whole)
+    slot = PLOT_WIDTH / len(values)
+    parts = [gridlines(ticks, scale, unit)]
     for index, value in enumerate(values):
-        height = value * scale
         width = min(slot * _BAR_SHARE, _WIDEST_BAR)
-        x = _LEFT + slot * (index + 0.5) - width / 2
-        parts.append(
-            f'<rect class="s1" x="{x:.1f}" y="{_BASE - height:.1f}" width="{width:.1f}" '
-            f'height="{height:.1f}" rx="1.5"><title>{escape(labels[index])}: '
-            f"{_number(value)}{escape(unit)}</title></rect>"
-        )
+        x = LEFT + slot * (index + 0.5) - width / 2
+        parts.append(bar_at(x, width, value * scale, f"{labels[index]}: {figure(value)}{unit}"))
     if line:
-        points = [(_LEFT + slot * (x + 0.5), _BASE - y * scale) for x, y in line.points]
-        parts.append(_path(points, 2))
+        points = [(LEFT + slot * (x + 0.5), BASE - y * scale) for x, y in line.points]
+        parts.append(polyline(points, 2))
     if marks is None:
         every = math.ceil(len(labels) / _MAX_LABELS)
         marks = {index: labels[index] for index in range(0, len(labels), every)}
-    parts += [_x_label(_LEFT + slot * (index + 0.5), said) for index, said in marks.items()]
-    return _svg(title, parts)
+    parts += [x_mark(LEFT + slot * (index + 0.5), said) for index, said in marks.items()]
+    return frame(title, parts)
+
+
+def histogram(
+    values: Sequence[float],
+    *,
+    title: Label,
+    bins: int,
+    span: tuple[float, float] | None = None,
+    curve: Series | None = None,
+    x_label: Label = "",
+) -> str:
+    """How often the values fall into equal bins over `span` (default: theirs), on a numeric axis.
+
+    `curve`: a line over the same axis, in counts. What lies outside the span is in the last bin.
+    """
+    if not values:
+        return nothing(title)
+    low, high = span or span_of(values)
+    width = (high - low) / bins
+    counts = [0] * bins
+    for value in values:
+        counts[min(max(int((value - low) / width), 0), bins - 1)] += 1
+    top = max([*counts, *(y for _, y in (curve.points if curve else ()))])
+    scale, ticks = y_axis(top, whole=True)
+    slot = PLOT_WIDTH / bins
+    parts = [gridlines(ticks, scale, "")]
+    for index, count in enumerate(counts):
+        if count:
+            edges = f"{figure(low + index * width)} – {figure(low + (index + 1) * width)}"
+            x = LEFT + slot * index + 0.75
+            parts.append(bar_at(x, slot - 1.5, count * scale, f"{edges}: {count:,}"))
+    if curve:
+        across = [(LEFT + (x - low) / (high - low) * PLOT_WIDTH, y) for x, y in curve.points]
+        parts.append(polyline([(x, BASE - y * scale) for x, y in across], 2))
+    parts += [
+        x_mark(LEFT + (tick - low) / (high - low) * PLOT_WIDTH, figure(tick))
+        for tick in ticks_between(low, high)
+    ]
+    parts.append(axis_name(x_label))
+    return frame(title, parts)
+
+
+def heat_map(
+    rows: Sequence[Sequence[float | None]],
+    names: Sequence[Both],
+    *,
+    title: Label,
+    unit: str,
+    marks: Mapping[int, str],
+) -> str:
+    """A row of cells a name, darker for more; None leaves a cell empty. `marks`: column → label.
+
+    The values are in `unit`; the darkest cell is the largest value of all.
+    """
+    known = [value for row in rows for value in row if value is not None]
+    if not known or not max(known):
+        return nothing(title)
+    top, slot = max(known), PLOT_WIDTH / len(rows[0])
+    parts = []
+    for index, (row, name) in enumerate(zip(rows, names, strict=True)):
+        y = TOP + index * _CELL
+        parts.append(text_at(LEFT - 6, y + _CELL * 0.72, name, anchor="end"))
+        for column, value in enumerate(row):
+            if value is None:
+                continue
+            depth = _FAINTEST + (1.0 - _FAINTEST) * value / top
+            said = escape(f"{name.zh} {name.en} {column:02d}:00: {figure(value)}{unit}")
+            parts.append(
+                f'<rect class="s1" x="{LEFT + column * slot + 0.6:.1f}" y="{y + 0.6:.1f}" '
+                f'width="{slot - 1.2:.1f}" height="{_CELL - 1.2:.1f}" rx="2" '
+                f'fill-opacity="{depth:.2f}"><title>{said}</title></rect>'
+            )
+    base = TOP + len(rows) * _CELL
+    parts += [text_at(LEFT + (at + 0.5) * slot, base + 15, said) for at, said in marks.items()]
+    return frame(title, parts, base + 22)
 
 
 def lines(
     series: Sequence[Series],
     *,
-    title: str,
-    x_label: str,
+    title: Label,
+    x_label: Label,
     unit: str = "",
     top: float | None = None,
     whole: bool = False,
+    band: Band | None = None,
 ) -> str:
     """Lines over a shared numeric x axis.
 
@@ -91,27 +191,31 @@ def lines(
     """
     shown = [one for one in series if one.points]
     if not shown:
-        return _nothing(title)
-    scale, ticks = _axis(top or max(y for one in shown for _, y in one.points) or 1.0)
+        return nothing(title)
+    highest = [y for one in shown for _, y in one.points]
+    highest += [y for _, _, y in (band.points if band else ())]
+    scale, ticks = y_axis(top or max(highest) or 1.0)
     last = max(x for one in shown for x, _ in one.points) or 1.0
 
     def across(x: float) -> float:
-        return _LEFT + (x - 0.5 if whole else x) / last * _PLOT_WIDTH
+        return LEFT + (x - 0.5 if whole else x) / last * PLOT_WIDTH
 
-    parts = [_grid(ticks, scale, unit)]
+    parts = [gridlines(ticks, scale, unit)]
+    if band and len(band.points) > 1:
+        there = [(across(x), BASE - y * scale) for x, _, y in band.points]
+        back = [(across(x), BASE - y * scale) for x, y, _ in reversed(band.points)]
+        parts.append(f'<polygon class="b{band.colour}" points="{joined([*there, *back])}"/>')
     for index, one in enumerate(shown):
-        colour = index % 4 + 1
-        points = [(across(x), _BASE - y * scale) for x, y in one.points]
+        colour = one.colour or index % 4 + 1
+        points = [(across(x), BASE - y * scale) for x, y in one.points]
         # Dashes let a line show that an equal later one would hide.
-        parts.append(_path(list(_stairs(points)) if one.steps else points, colour, index > 0))
+        dashed = index > 0 if one.dashed is None else one.dashed
+        parts.append(polyline(list(stairs(points)) if one.steps else points, colour, dashed))
         if one.dots or len(points) == 1:
             parts += _dots(one, points, colour, unit)
-    parts += [_x_label(across(t), _number(t)) for t in _x_ticks(last, whole=whole)]
-    parts.append(
-        f'<text class="axis" x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 2}" '
-        f'text-anchor="end">{escape(x_label)}</text>'
-    )
-    return _svg(title, parts)
+    parts += [x_mark(across(t), figure(t)) for t in x_ticks(last, whole=whole)]
+    parts.append(axis_name(x_label))
+    return frame(title, parts)
 
 
 def _dots(
@@ -120,83 +224,9 @@ def _dots(
     """A mark on every point, with its value beside it."""
     radius = max(_LEAST_DOT, _DOT - _DOT_STEP * (colour - 1))
     for (px, py), (x, y) in zip(places, one.points, strict=True):
-        said = f"{escape(one.name)}, {_number(x)}: {_number(y)}{escape(unit)}"
+        said = f"{escape(one.name)}, {figure(x)}: {figure(y)}{escape(unit)}"
         yield f'<circle class="f{colour}" cx="{px:.1f}" cy="{py:.1f}" r="{radius}">'
         yield f"<title>{said}</title></circle>"
         if len(places) <= _MAX_LABELS:
             # The first series is labelled above, the others below: close lines stay legible.
-            yield _text(px, py + (_ABOVE if colour == 1 else _BELOW), f"{_number(y)}{unit}")
-
-
-def _axis(top: float, *, whole: bool = False) -> tuple[float, list[float]]:
-    """Pixels per unit, and the tick values from 0 to just over `top`."""
-    step = _nice(top / _TICKS)
-    if whole:
-        step = float(math.ceil(step))
-    count = math.ceil(top / step - 1e-9)
-    ticks = [step * index for index in range(count + 1)]
-    return _PLOT_HEIGHT / ticks[-1], ticks
-
-
-def _nice(raw: float) -> float:
-    magnitude = 10.0 ** math.floor(math.log10(raw))
-    return next(step * magnitude for step in _NICE_STEPS if step * magnitude >= raw * 0.999)
-
-
-def _x_ticks(last: float, *, whole: bool) -> list[float]:
-    step = _nice(last / _X_TICKS)
-    if whole:
-        step = float(math.ceil(step))
-        return [1.0 + step * index for index in range(int((last - 1.0) / step) + 1)]
-    return [step * index for index in range(int(last / step + 1e-9) + 1)]
-
-
-def _stairs(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    previous: float | None = None
-    for x, y in points:
-        if previous is not None:
-            yield x, previous
-        yield x, y
-        previous = y
-
-
-def _path(points: Sequence[tuple[float, float]], colour: int, dashed: bool = False) -> str:
-    where = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polyline class="l{colour}{" dashed" if dashed else ""}" points="{where}"/>'
-
-
-def _grid(ticks: Sequence[float], scale: float, unit: str) -> str:
-    rows = []
-    for tick in ticks:
-        y = _BASE - tick * scale
-        rows.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>')
-        rows.append(
-            f'<text class="axis" x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{_number(tick)}{escape(unit)}</text>"
-        )
-    return "".join(rows)
-
-
-def _x_label(x: float, text: str) -> str:
-    return _text(x, _BASE + 16, text)
-
-
-def _number(value: float) -> str:
-    if value >= 10 * _THOUSAND:
-        return f"{value / _THOUSAND:.0f}k"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
-
-
-def _svg(title: str, parts: Sequence[str]) -> str:
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">'
-        f"{''.join(parts)}</svg>"
-    )
-
-
-def _nothing(title: str) -> str:
-    return _svg(title, [_text(_WIDTH / 2, _HEIGHT / 2, "none yet")])
-
-
-def _text(x: float, y: float, text: str) -> str:
-    return f'<text class="axis" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(text)}</text>'
+            yield text_at(px, py + (_ABOVE if colour == 1 else _BELOW), f"{figure(y)}{unit}")

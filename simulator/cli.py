@@ -7,18 +7,16 @@ import sys
 import tempfile
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from simulator import ask_commands, people_commands, replay_commands, report_commands
 from simulator.quiet import quiet
 
 __all__ = ["app", "main"]
 
-_HOUR = 3600.0
-_DAY = 86_400.0
 _MAX_PHONES = 200_000
 _MAX_DAYS = 366
 _VIOLATED, _USAGE = 1, 2
@@ -29,6 +27,10 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+report_commands.register(app)
+ask_commands.register(app)
+people_commands.register(app)
+replay_commands.register(app)
 
 
 class RuntimeName(StrEnum):
@@ -59,15 +61,26 @@ def fleet() -> None:
 
 @app.command()
 def run(
-    phones: Annotated[int, typer.Option(min=1, max=_MAX_PHONES, help="Virtual phones.")] = 50,
-    days: Annotated[int, typer.Option(min=1, max=_MAX_DAYS, help="Virtual days.")] = 3,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed replays the same world.")] = 0,
+    scenario: Annotated[
+        str, typer.Option(help="A ready world by its name, or a YAML file; flags hold over it.")
+    ] = "demo",
+    phones: Annotated[
+        int | None, typer.Option(min=1, max=_MAX_PHONES, help="Virtual phones.")
+    ] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=_MAX_DAYS, help="Virtual days.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="The same seed replays the same world.")
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
             help="Dialogues: our JSONL, LoCoMo or MemoryBank JSON, or a folder of them. "
             "Default: the shipped bilingual sample."
         ),
+    ] = None,
+    availability: Annotated[
+        Path | None,
+        typer.Option(help="When real phones were there: CSV of intervals, or FedScale's as JSON."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for report.json and report.html.")] = Path(
         "out/fleet"
@@ -77,11 +90,13 @@ def run(
     ] = RuntimeName.INPROC,
     hosts: Annotated[int, typer.Option(min=1, max=256, help="Shards of phones.")] = 1,
     budget: Annotated[
-        BudgetName, typer.Option(help="demo learns something visible; it protects nobody.")
-    ] = BudgetName.DEMO,
+        BudgetName | None,
+        typer.Option(help="demo learns something visible; it protects nobody."),
+    ] = None,
     aggregation: Annotated[
-        AggregationName, typer.Option(help="local: no helper, each phone randomises alone.")
-    ] = AggregationName.TWO_SERVER,
+        AggregationName | None,
+        typer.Option(help="local: no helper, each phone randomises alone."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Play a fleet and write its report.
@@ -91,6 +106,10 @@ def run(
       reverie-fleet run --phones 50 --days 3 --seed 7 --out out/demo
 
       reverie-fleet run --data ../shared/data/locomo --phones 24 --days 2
+
+      reverie-fleet run --scenario commuters --phones 24
+
+      reverie-fleet run --availability client_behave_trace.json --phones 100
 
       reverie-fleet run --runtime ray --hosts 2 --json
 
@@ -103,19 +122,31 @@ def run(
     _writable(out, console)
     try:
         from cloud.actors.ray_runtime import RayUnavailable
-        from simulator.corpus import CorpusUnreadable
+        from simulator.lives import UNREADABLE
+        from simulator.progress import following
         from simulator.report import write
+        from simulator.scenario import ScenarioUnreadable, load_scenario
         from simulator.summary import say
         from simulator.world import Options, run_world
     except ModuleNotFoundError as error:
         _fail(console, f"{error.name} is not installed; run: pip install 'reverie[simulator]'")
-    options = Options(
-        phones, days, seed, data, runtime.value, hosts, budget.value, aggregation.value
-    )
     try:
-        with _bar(Console(stderr=True)) as bar:
-            report = run_world(options, _follow(bar, days))
-    except (CorpusUnreadable, RayUnavailable) as error:
+        world = load_scenario(scenario).changed(
+            phones=phones,
+            days=days,
+            seed=seed,
+            data=data,
+            availability=availability,
+            budget=budget and budget.value,
+            aggregation=aggregation and aggregation.value,
+        )
+    except ScenarioUnreadable as error:
+        _fail(console, str(error))
+    options = Options.of(world, runtime.value, hosts)
+    try:
+        with following(Console(stderr=True), options.phones, options.days) as told:
+            report = run_world(options, told)
+    except (*UNREADABLE, RayUnavailable) as error:
         _fail(console, str(error))
     try:
         write(report, out)
@@ -148,27 +179,3 @@ def _writable(out: Path, console: Console) -> None:
 def _fail(console: Console, reason: str) -> NoReturn:
     console.print(f"reverie-fleet: {reason}", markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(_USAGE)
-
-
-def _bar(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.fields[when]}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
-
-
-def _follow(bar: Progress, days: int) -> Any:
-    task = bar.add_task("", total=days * _DAY, when="starting the cloud")
-
-    def passed(seconds: float) -> None:
-        day, hour = divmod(seconds, _DAY)
-        when = f"virtual day {int(day) + 1}, {int(hour // _HOUR):02d}:00"
-        bar.update(task, completed=seconds, when=when)
-
-    return passed

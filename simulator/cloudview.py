@@ -10,6 +10,8 @@ from sqlalchemy import select
 
 from cloud.storage.database import Database
 from cloud.storage.tables import aggregates, releases, rounds, uploads
+from cloud.training.usage import USAGE_TASKS
+from simulator.estimates import UsageSum
 from simulator.report import Release, Round
 
 __all__ = ["CloudView", "stored_files", "view_cloud"]
@@ -26,6 +28,8 @@ class CloudView:
     held_by_round: dict[tuple[str, int], int]
     counted: dict[tuple[str, int], int]
     """Reports in the sum of each closed round."""
+    sums: list[UsageSum]
+    """Every published round of counts."""
 
 
 def view_cloud(database_url: str) -> CloudView:
@@ -37,7 +41,9 @@ def view_cloud(database_url: str) -> CloudView:
                 select(uploads.c.upload_id, uploads.c.task, uploads.c.round)
             ).all()
             summed = connection.execute(
-                select(aggregates.c.task, aggregates.c.round, aggregates.c.n)
+                select(
+                    aggregates.c.task, aggregates.c.round, aggregates.c.n, aggregates.c.estimates
+                ).order_by(aggregates.c.task, aggregates.c.round)
             ).all()
             ended = connection.execute(select(rounds).order_by(rounds.c.task, rounds.c.round)).all()
             published = connection.execute(
@@ -47,6 +53,10 @@ def view_cloud(database_url: str) -> CloudView:
             ).all()
     finally:
         database.close()
+    ids: dict[tuple[str, int], list[bytes]] = {}
+    for row in stored:
+        if row.task in USAGE_TASKS:
+            ids.setdefault((row.task, row.round), []).append(row.upload_id)
     return CloudView(
         rounds=[Round(row.task, row.round, row.status, row.reports) for row in ended],
         releases=[
@@ -56,6 +66,17 @@ def view_cloud(database_url: str) -> CloudView:
         held=dict(Counter(row.upload_id for row in stored)),
         held_by_round=dict(Counter((row.task, row.round) for row in stored)),
         counted={(row.task, row.round): row.n for row in summed},
+        sums=[
+            UsageSum(
+                row.task,
+                row.round,
+                row.n,
+                row.estimates.get("histograms", ()),
+                sorted(ids.get((row.task, row.round), ())),
+            )
+            for row in summed
+            if row.task in USAGE_TASKS
+        ],
     )
 
 

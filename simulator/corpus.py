@@ -66,6 +66,8 @@ class Story:
     language: str
     lines: Lines
     questions: tuple[Question, ...]
+    topic: str = ""
+    """What kind of dialogue it is: the name of the file it came from."""
 
     def sessions(self) -> list[Lines]:
         """The lines grouped by session, in order of first appearance."""
@@ -83,7 +85,7 @@ def load_corpus(path: Path | None) -> list[Story]:
     files = _files(path) if path is not None else [DIALOGUES]
     stories: list[Story] = []
     for file in files:
-        stories += _load_file(file)
+        stories += [replace(story, topic=file.stem) for story in _load_file(file)]
     stories = [story for story in stories if story.lines]
     if not stories:
         raise CorpusUnreadable(

@@ -12,22 +12,22 @@ import contextlib
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
-from zoneinfo import ZoneInfo
 
 from cloud.actors.runtime import Ref
 from cloud.gateway.core import GatewayCore
 from device.probing import Examiner
 from device.settings import Settings
 from protocol.identity import SigningKey
-from simulator.availability import draw_availability
-from simulator.corpus import load_corpus
-from simulator.network import Faults
-from simulator.people import person_of
+from simulator.faults.cloud import shaky
+from simulator.faults.dice import Dice
+from simulator.faults.plan import FaultPlan
+from simulator.lives import Lives
 from simulator.quiet import quiet
-from simulator.randomness import KeyedBits, generator
+from simulator.randomness import KeyedBits
+from simulator.replay import Listener
+from simulator.scenario import Scenario
 from simulator.virtual import VirtualClock, VirtualLoop
 from simulator.virtual_phone import PhoneResult, VirtualPhone, WindowNote
 
@@ -56,7 +56,9 @@ class WorldPlan:
     """One enrolment token per phone."""
     revisit: float
     """Seconds after which the cloud asks a phone back."""
-    faults: Faults = field(default_factory=Faults)
+    faults: FaultPlan = field(default_factory=FaultPlan)
+    scenario: Scenario = field(default_factory=Scenario)
+    """Who the phones' owners are; what is also named above holds as above."""
 
     @property
     def seconds(self) -> float:
@@ -84,6 +86,8 @@ class WindowReport:
     notes: list[WindowNote]
     wakeups: int
     """Times virtual time moved, since the host began."""
+    violations: int = 0
+    """Laws broken so far."""
 
 
 class Host:
@@ -98,33 +102,27 @@ class Host:
         self._clock = VirtualClock(self._loop, plan.start)
         self._endpoint = endpoint
         self._examiner = Examiner(remembered=_VERDICTS)
-        stories = load_corpus(plan.data)
+        self._lives_of = Lives(
+            plan.scenario, seed=plan.seed, start=plan.start, days=plan.days, data=plan.data
+        )
         self._gateways: list[GatewayCore] = []
-        self._phones = [self._phone(number, stories) for number in phones]
+        self._phones = [self._phone(number) for number in phones]
         self._lives = [
             self._loop.create_task(phone.live(), name=f"phone-{phone.number}")
             for phone in self._phones
         ]
 
-    def _phone(self, number: int, stories: list[Any]) -> VirtualPhone:
-        plan = self._plan
-        person = person_of(stories, number, seed=plan.seed, start=plan.start, days=plan.days)
-        local = datetime.fromtimestamp(plan.start, ZoneInfo(person.zone)).utcoffset()
-        assert local is not None
-        offset = local.total_seconds()
-        truth = draw_availability(
-            generator(plan.seed, "availability", number),
-            start=plan.start,
-            days=plan.days,
-            utc_offset=offset,
-        )
+    def _phone(self, number: int) -> VirtualPhone:
+        plan, life = self._plan, self._lives_of.of(number)
+        dice = Dice(plan.faults, plan.seed, number, self._loop.time)
+        person = life.person
         return VirtualPhone(
             number,
             seed=plan.seed,
             start=plan.start,
             person=person,
-            truth=truth,
-            utc_offset=offset,
+            truth=life.truth,
+            utc_offset=life.utc_offset,
             settings=Settings(
                 cloud_url="virtual://cloud",
                 cloud_key=plan.cloud_key,
@@ -132,29 +130,37 @@ class Host:
                 budget=plan.budget,
                 timezone=person.zone,
             ),
-            gateway=self._gateway(number),
+            gateway=self._gateway(number, dice),
+            dice=dice,
             clock=self._clock,
             faults=plan.faults,
+            seconds=plan.seconds,
             examiner=self._examiner,
         )
 
-    def _gateway(self, number: int) -> GatewayCore:
+    def _gateway(self, number: int, dice: Dice) -> GatewayCore:
         """A gateway of the phone's own: what it draws and batches depends on no other phone."""
         metrics = self._gateways[0].metrics if self._gateways else None
-        ends = self._endpoint
+        ends, plan = self._endpoint, self._plan
+        reach = shaky(plan.faults, plan.seed, plan.seconds, dice)
         gateway = GatewayCore(
-            ends.registry,
-            ends.intake,
+            reach(ends.registry),
+            reach(ends.intake),
             ends.rounds,
             ends.publisher,
             KeyedBits(self._plan.seed, "gateway", number),
             sign=SigningKey(ends.signing_seed).sign,
-            partials=ends.partials,
+            partials=reach(ends.partials),
             metrics=metrics,
             revisit=self._plan.revisit,
         )
         self._gateways.append(gateway)
         return gateway
+
+    @property
+    def phones(self) -> Sequence[VirtualPhone]:
+        """The shard's phones."""
+        return self._phones
 
     def run_until(self, moment: float) -> WindowReport:
         """Take the cloud's newest plan, then run to `moment` (virtual seconds)."""
@@ -167,7 +173,8 @@ class Host:
         for life in self._lives:
             if life.done():
                 life.result()  # a phone that stopped living is a bug: show it
-        return WindowReport([phone.note() for phone in self._phones], self._loop.leaps)
+        broken = sum(phone.watch.tally.violated.total() for phone in self._phones)
+        return WindowReport([phone.note() for phone in self._phones], self._loop.leaps, broken)
 
     def end(self) -> list[PhoneResult]:
         """Stop every phone where it stands and sum up."""
@@ -216,6 +223,11 @@ class LocalHosts:
 
     def __init__(self, plan: WorldPlan, endpoint: Endpoint, count: int) -> None:
         self._hosts = [Host(plan, shard, endpoint) for shard in _shards(plan.phones, count)]
+
+    def listen(self, listener: Listener) -> None:
+        """Have every phone tell `listener` what happens to it."""
+        for phone in (phone for host in self._hosts for phone in host.phones):
+            phone.listen(listener)
 
     def run_until(self, moment: float) -> list[WindowReport]:
         """All hosts run to the same border."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -27,73 +27,77 @@ from device.observer import (
     UploadAcked,
 )
 from protocol.errors import ProtocolError
-from protocol.messages import Plan, UploadBegin, UploadChunk
+from protocol.messages import Bye, Plan, UploadBegin, UploadChunk
 from protocol.release import open_manifest
 from protocol.wire import decode
 from simulator.availability import Track
-
-__all__ = ["CANARY", "LAWS", "PhoneWatch", "Tally", "check_counts", "check_published"]
-
-CHARGED = "1 charged before release"
-SAME_BYTES = "1 a retry sends the same bytes"
-CANARY = "1 no canary outside the sealed store"
-UNSUSPECTED = "1 no ledger in quarantine without cause"
-WINDOW = "2 dreams and syncs only inside the window"
-ACKED_ONCE = "3 every acknowledged upload counted exactly once"
-RECEIPTED = "3 every acknowledged upload has its receipt in the ledger"
-RISING = "7 versions only rise"
-SIGNED = "7 only signed releases adopted"
-LAWS = (
-    CHARGED,
-    SAME_BYTES,
-    CANARY,
-    UNSUSPECTED,
-    WINDOW,
+from simulator.laws import (
     ACKED_ONCE,
+    CANARY,
+    CHARGED,
+    CONVERGED,
+    KEPT,
+    LAWS,
     RECEIPTED,
     RISING,
+    SAME_BYTES,
     SIGNED,
+    UNSUSPECTED,
+    WINDOW,
+    WITHIN_BUDGET,
+    Tally,
 )
+
+__all__ = [
+    "ACKED_ONCE",
+    "CANARY",
+    "CHARGED",
+    "CONVERGED",
+    "KEPT",
+    "LAWS",
+    "RECEIPTED",
+    "RISING",
+    "SAME_BYTES",
+    "SIGNED",
+    "UNSUSPECTED",
+    "WINDOW",
+    "WITHIN_BUDGET",
+    "PhoneWatch",
+    "Tally",
+    "check_counts",
+    "check_published",
+]
 
 _STOP_WITHIN = 1.0
 """Seconds after a condition ends by which all work must have stopped (law 2)."""
 _ROUNDING = 1e-6
 """Seconds lost when unix times are added and subtracted as floats."""
 _CACHED_MANIFESTS = 64
-_SHOWN = 100
-"""Violations kept as text; the rest are only counted."""
-
-
-@dataclass
-class Tally:
-    """How often each law was checked, and what broke it."""
-
-    checked: Counter[str] = field(default_factory=Counter)
-    violated: Counter[str] = field(default_factory=Counter)
-    violations: list[str] = field(default_factory=list)
-
-    def check(self, law: str, holds: bool, who: str, what: str) -> None:
-        """Count one check; when it fails, keep a line that says who did what."""
-        self.checked[law] += 1
-        if not holds:
-            self.violated[law] += 1
-            if len(self.violations) < _SHOWN:
-                self.violations.append(f"law {law}: {who}: {what}")
-
-    def merge(self, other: Tally) -> None:
-        """Add another tally."""
-        self.checked.update(other.checked)
-        self.violated.update(other.violated)
-        self.violations = (self.violations + other.violations)[:_SHOWN]
 
 
 class PhoneWatch:
     """Watches one phone; it is the phone's `Observer` and its network's `Tap`."""
 
     def __init__(
-        self, name: str, *, window: Track, settle: float, canary: str, cloud_key: bytes
+        self,
+        name: str,
+        *,
+        window: Track,
+        settle: float,
+        canary: str,
+        cloud_key: bytes,
+        now: Callable[[], float] | None = None,
+        caps: Callable[[str], tuple[str, int]] | None = None,
     ) -> None:
-        """`window` is the true one; `settle` in seconds; `cloud_key` verifies releases."""
+        """What one phone is watched by.
+
+        Args:
+            name: in violations.
+            window: the true one; settle: seconds it must have held.
+            canary: must never be seen in clear; cloud_key: verifies releases.
+            now: the true unix time, where the phone's own clock may be off.
+            caps: task -> the stream that pays for it and the units it may spend in the world.
+        """
         self.tally = Tally()
         self.events: list[PhoneEvent] = []
         """Everything seen since somebody emptied the list."""
@@ -102,7 +106,7 @@ class PhoneWatch:
         self.acked: list[bytes] = []
         self.released: dict[bytes, bytes] = {}
         """Report id → hash of its upload."""
-        self._name, self._window, self._settle = name, window, settle
+        self.name, self._window, self._settle = name, window, settle
         self._canary, self._cloud_key = canary.encode(), cloud_key
         self.ledger_round: Callable[[str], int] = lambda _task: 0
         """Task → newest round that the phone's durable ledger holds a charge for."""
@@ -113,10 +117,58 @@ class PhoneWatch:
         self._seen_manifests: set[bytes] = set()
         self._versions: dict[str, int] = {}
         self._running: dict[str, float] = {}
+        self._now, self._caps = now, caps
+        self.told: Callable[[PhoneEvent], None] | None = None
+        """Told every event as it comes."""
+        self.spent: Counter[str] = Counter()
+        """Units charged by stream on whatever copy of this phone's ledger: the truth of law 1."""
+        self.set_back = ""
+        """Why this phone's ledger may be suspected; "" while nobody has touched it."""
+        self.forgetful = False
+        """Whether its anchor was set back too, so that only receipts can tell."""
+        self.synced_at: float | None = None
+        """When the last session ended in good order, unix seconds."""
+
+    def of_copy(self) -> PhoneWatch:
+        """A watch for a second phone that runs from a copy of this one's folder."""
+        watch = PhoneWatch(
+            f"{self.name}'s copy",
+            window=self._window,
+            settle=self._settle,
+            canary=self._canary.decode(),
+            cloud_key=self._cloud_key,
+            now=self._now,
+            caps=self._caps,
+        )
+        watch.spent, watch.set_back = self.spent, "it is a copy"
+        watch.released, watch._chunks = dict(self.released), dict(self._chunks)
+        return watch
+
+    def died(self) -> None:
+        """The phone's process ended; nothing of it runs on."""
+        self._running.clear()
+
+    def restored(self, *, whole: bool) -> None:
+        """The phone's folder was put back, `whole` with its anchor: what it knows is older now."""
+        self.set_back = "a backup was put back"
+        self.forgetful |= whole
+        self._versions.clear()
+
+    def recovered(self, report_id: bytes, task: str, number: int, sha256: bytes) -> None:
+        """A report waits in the outbox of a phone that has just been opened. The life that made it
+        may have died before it said so; it counts as released then."""
+        if report_id not in self.released and not self.set_back:
+            self._check(CHARGED, self.ledger_round(task) >= number, f"{task} {number} is unpaid")
+            self._rounds_released.add((task, number))
+        self.released.setdefault(report_id, sha256)
 
     def on(self, event: PhoneEvent) -> None:
-        """Take the phone's own account."""
+        """Take the phone's own account, dated by the true time."""
+        if self._now is not None:
+            event = replace(event, at=self._now())
         self.events.append(event)
+        if self.told is not None:
+            self.told(event)
         match event:
             case Charged():
                 self._charged(event)
@@ -125,7 +177,7 @@ class PhoneWatch:
             case UploadAcked():
                 self._uploaded(event)
             case Quarantined():
-                self._check(UNSUSPECTED, False, "the ledger went into quarantine")
+                self._suspected("the ledger went into quarantine")
             case Adopted():
                 self._adopted(event)
             case DreamStarted():
@@ -139,7 +191,7 @@ class PhoneWatch:
 
     def uplink(self, frame: bytes, at: float) -> None:
         """Law 1 and law 2 on the wire."""
-        named = self._name.encode() + frame
+        named = self.name.encode() + frame
         self.digest = (self.digest + int.from_bytes(hashlib.sha256(named).digest(), "big")) % 2**256
         self._check(CANARY, self._canary not in frame, "the canary left in a frame")
         self._inside(at, "a frame was sent")
@@ -149,6 +201,8 @@ class PhoneWatch:
             self._check(SAME_BYTES, agreed, "an upload was offered that no release announced")
         elif isinstance(message, UploadChunk):
             self._same(message)
+        elif isinstance(message, Bye) and message.reason == "done":
+            self.synced_at = at
 
     def downlink(self, frame: bytes, at: float) -> None:
         """Note which releases the cloud has really signed."""
@@ -178,7 +232,12 @@ class PhoneWatch:
             committed: hashes of the reports the ledger says it paid for, hex.
             receipted: hashes of the reports it holds a receipt for, hex.
         """
-        self._check(UNSUSPECTED, not suspicion, f"the ledger is suspected: {suspicion}")
+        if suspicion:
+            self._suspected(f"the ledger is suspected: {suspicion}")
+        else:
+            self._check(UNSUSPECTED, True, "")
+        if self.set_back:
+            return  # its ledger is an older one: it holds less than this phone ever did
         strange = len(receipted - committed)
         self._check(RECEIPTED, not strange, f"{strange} receipts are for reports never made")
         acked, held = len(self.acked), len(receipted)
@@ -191,19 +250,28 @@ class PhoneWatch:
             self._stopped(what, now)
 
     def _check(self, law: str, holds: bool, what: str) -> None:
-        self.tally.check(law, holds, self._name, what)
+        self.tally.check(law, holds, self.name, what)
 
     def _charged(self, event: Charged) -> None:
         """A round is paid for once."""
-        again = (event.task, event.round) in self._rounds_charged
+        again = (event.task, event.round) in self._rounds_charged and not self.forgetful
         self._rounds_charged.add((event.task, event.round))
         self._check(CHARGED, not again, f"{event.task} round {event.round} was charged again")
+        if self._caps is not None:
+            stream, cap = self._caps(event.task)
+            self.spent[stream] += event.rho_units
+            said = f"{self.spent[stream]} of {cap} units of the {stream} stream are spent"
+            self._check(WITHIN_BUDGET, self.spent[stream] <= cap, said)
+
+    def _suspected(self, what: str) -> None:
+        """A suspicion is right exactly when somebody has set the phone back."""
+        self._check(UNSUSPECTED, bool(self.set_back), what)
 
     def _released(self, event: Released) -> None:
         """The ledger, not the phone's word, says whether a release was paid for, and only once."""
         paid = self.ledger_round(event.task) >= event.round
         self._check(CHARGED, paid, f"{event.task} round {event.round} was released uncharged")
-        again = (event.task, event.round) in self._rounds_released
+        again = (event.task, event.round) in self._rounds_released and not self.forgetful
         self._check(CHARGED, not again, f"{event.task} round {event.round} was released twice")
         self._rounds_released.add((event.task, event.round))
         self.released[event.report_id] = event.sha256

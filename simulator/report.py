@@ -5,22 +5,29 @@ Everything but ``wall_clock`` follows from the seed.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from privacy.budget import BUDGETS
 from protocol.rounds import LOCAL_TASK, SHARED_TASKS
-from simulator.availability import fitted_window_share
+from simulator.estimates import UsageSum, estimates
+from simulator.groups import groups
 from simulator.hosts import WorldPlan
 from simulator.invariants import LAWS, Tally
-from simulator.page import render
+from simulator.report_files import write
+from simulator.report_schema import SCHEMA_VERSION
+from simulator.timelines import (
+    Release,
+    Taken,
+    adoption,
+    availability,
+    per_hour,
+    staleness,
+    told_versions,
+)
 from simulator.virtual_phone import PhoneResult, WindowNote
 
 __all__ = ["MODELS", "Release", "Round", "build", "write"]
@@ -28,8 +35,6 @@ __all__ = ["MODELS", "Release", "Round", "build", "write"]
 MODELS = ("router", "dedup")
 
 _HOUR = 3600.0
-_DAY = 86_400.0
-_HOURS = 24
 
 
 @dataclass(frozen=True)
@@ -42,16 +47,6 @@ class Round:
     reports: int
 
 
-@dataclass(frozen=True)
-class Release:
-    """One published version. `accuracy` is on the cloud's held-out examples, 0 … 1."""
-
-    model: str
-    version: int
-    published: float
-    accuracy: float | None
-
-
 def build(
     plan: WorldPlan,
     results: Sequence[PhoneResult],
@@ -61,14 +56,20 @@ def build(
     releases: Sequence[Release],
     tally: Tally,
     wall_seconds: float,
+    sums: Sequence[UsageSum] = (),
+    faults: Mapping[str, Mapping[str, float]] | None = None,
 ) -> dict[str, Any]:
-    """The report, with keys and values that JSON can hold."""
+    """The report, with keys and values that JSON can hold, as `simulator.report_schema` has it.
+
+    `faults`: fault → its rate and how often it fired; None where none could.
+    """
     budget = BUDGETS[plan.budget]
     adopted = [(at, note.phone, m, v) for note in notes for at, m, v in note.adopted]
     kept = Counter(model for note in notes for _, model, _ in note.kept)
     spent = [result.epsilon for result in results]
     closed = [one for one in rounds if one.status == "closed"]
-    return {
+    report = {
+        "schema_version": SCHEMA_VERSION,
         "phones": plan.phones,
         "virtual_days": plan.days,
         "seed": plan.seed,
@@ -86,7 +87,7 @@ def build(
         "uploads_waiting": sum(one.waiting for one in results),
         "rounds": len(closed),
         "rounds_by_task": {task: _round_counts(rounds, task) for task in _tasks(rounds)},
-        "releases": {m: _release_counts(releases, adopted, kept, m) for m in MODELS},
+        "releases": {m: _release_counts(plan, releases, adopted, kept, m) for m in MODELS},
         "bytes_per_device_day": _bytes_a_day(plan, results),
         "network": {
             "sessions": sum(one.traffic.sessions for one in results),
@@ -101,22 +102,25 @@ def build(
         },
         "invariants": _invariants(tally),
         "digest": f"{sum(one.digest for one in results) % 2**256:064x}",
+        "groups": groups(plan, results, releases),
+        "estimates": estimates(sums, dict(one for note in notes for one in note.tallied)),
         "timeline": {
-            "availability": _availability(plan, results),
-            "uploads_per_hour": _per_hour(plan, [at for note in notes for at in note.acked_at]),
-            "adoption": {m: _adoption(plan, releases, adopted, m) for m in MODELS},
+            "availability": availability(
+                plan,
+                [one.window_by_hour for one in results],
+                [(one.utc_offset, one.window_by_week) for one in results],
+            ),
+            "uploads_per_hour": per_hour(plan, (at for note in notes for at in note.acked_at)),
+            "adoption": {m: adoption(plan, releases, adopted, m) for m in MODELS},
+            "staleness": {m: staleness(plan, releases, adopted, m) for m in MODELS},
             "epsilon_by_phone": spent,
             "bytes_by_phone": [(r.traffic.up + r.traffic.down) / plan.days for r in results],
         },
         "wall_clock": {"seconds": round(wall_seconds, 2)},
     }
-
-
-def write(report: dict[str, Any], out: Path) -> None:
-    """Write report.json and report.html into the folder `out`."""
-    text = json.dumps(report, ensure_ascii=False, indent=2, allow_nan=False)
-    (out / "report.json").write_text(text + "\n", encoding="utf-8")
-    (out / "report.html").write_text(render(report), encoding="utf-8")
+    if faults is not None:
+        report["faults"] = {name: dict(told) for name, told in sorted(faults.items())}
+    return report
 
 
 def _summed(counts: Any) -> dict[str, int]:
@@ -147,8 +151,9 @@ def _round_counts(rounds: Sequence[Round], task: str) -> dict[str, int]:
 
 
 def _release_counts(
+    plan: WorldPlan,
     releases: Sequence[Release],
-    adopted: Sequence[tuple[float, int, str, int]],
+    adopted: Sequence[Taken],
     kept: Counter[str],
     model: str,
 ) -> dict[str, Any]:
@@ -159,10 +164,7 @@ def _release_counts(
         "adopted": sum(taken.values()),
         "kept_older": kept[model],
         "accuracy": [one.accuracy for one in mine if one.accuracy is not None],
-        "versions": [
-            {"version": one.version, "accuracy": one.accuracy, "phones": taken[one.version]}
-            for one in mine
-        ],
+        "versions": told_versions(plan, mine, adopted, taken),
     }
 
 
@@ -183,43 +185,3 @@ def _invariants(tally: Tally) -> dict[str, Any]:
         },
         "violations": tally.violations,
     }
-
-
-def _availability(plan: WorldPlan, results: Sequence[PhoneResult]) -> dict[str, list[float]]:
-    total = np.sum([one.window_by_hour for one in results], axis=0)
-    share = total / (plan.phones * plan.days * _HOUR)
-    return {
-        "fitted": [round(float(value), 4) for value in fitted_window_share()],
-        "simulated": [round(float(value), 4) for value in share],
-    }
-
-
-def _per_hour(plan: WorldPlan, moments: Sequence[float]) -> list[int]:
-    counts = [0] * (plan.days * _HOURS)
-    for at in moments:
-        counts[min(len(counts) - 1, int((at - plan.start) // _HOUR))] += 1
-    return counts
-
-
-def _adoption(
-    plan: WorldPlan,
-    releases: Sequence[Release],
-    adopted: Sequence[tuple[float, int, str, int]],
-    model: str,
-) -> list[dict[str, float]]:
-    """Share of phones on the newest release at each hour since the first was published."""
-    published = sorted((r.published, r.version) for r in releases if r.model == model)
-    taken = sorted((at, phone, version) for at, phone, name, version in adopted if name == model)
-    curve = []
-    held: dict[int, int] = {}
-    index = 0
-    for hour in range(plan.days * _HOURS + 1):
-        now = plan.start + hour * _HOUR
-        while index < len(taken) and taken[index][0] <= now:
-            held[taken[index][1]] = taken[index][2]
-            index += 1
-        out = [version for at, version in published if at < now]
-        if out:
-            share = sum(version >= out[-1] for version in held.values()) / plan.phones
-            curve.append({"day": round(hour / _HOURS, 4), "share": round(share, 4)})
-    return curve

@@ -119,7 +119,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _run_once(self) -> None:
         """One turn: leap when nothing is ready, then run what is ready now, and only that."""
         timers, ready = self._timers, self._ready
-        self._drop_cancelled()
+        if self._cancelled_timers:
+            self._drop_cancelled()
         if not ready and not self._stopping and not (timers and timers[0][0] <= self._now):  # type: ignore[attr-defined]
             self._leap()
         while timers and timers[0][0] <= self._now:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,12 +17,15 @@ from cloud.config import CloudConfig
 from cloud.identity import signing_key
 from cloud.service import Cloud
 from simulator.cloudview import CloudView, stored_files, view_cloud
-from simulator.corpus import load_corpus
+from simulator.faults.plan import Fired, account
 from simulator.hosts import Endpoint, Hosts, LocalHosts, RayHosts, WorldPlan
 from simulator.invariants import CANARY, Tally, check_counts, check_published
+from simulator.lives import Lives
 from simulator.people import CANARY_PREFIX
 from simulator.randomness import KeyedBits, stream_key
+from simulator.replay import Listener, TraceEvent
 from simulator.report import MODELS, build
+from simulator.scenario import Scenario
 from simulator.virtual import VirtualLoop
 from simulator.virtual_phone import PhoneResult, WindowNote
 
@@ -33,8 +38,8 @@ WINDOW = 3600.0
 _DAY = 86_400.0
 _TOKEN_SECONDS = 365 * _DAY
 
-Progress = Callable[[float], None]
-"""Told the virtual seconds that have passed."""
+Progress = Callable[[float, int], None]
+"""Told the virtual seconds that have passed, and the violations so far."""
 
 
 @dataclass(frozen=True)
@@ -49,23 +54,46 @@ class Options:
     hosts: int = 1
     budget: Literal["demo", "production"] = "demo"
     aggregation: Literal["two-server", "local"] = "two-server"
+    scenario: Scenario = field(default_factory=Scenario)
+    """Who lives in the world and what goes wrong; the fields above hold over its own."""
+
+    @classmethod
+    def of(cls, scenario: Scenario, runtime: Literal["inproc", "ray"], hosts: int) -> Options:
+        """A scenario, and where it is played."""
+        return cls(
+            scenario.phones,
+            scenario.days,
+            scenario.seed,
+            scenario.data,
+            runtime,
+            hosts,
+            scenario.budget,
+            scenario.aggregation,
+            scenario,
+        )
 
 
-def run_world(options: Options, progress: Progress = lambda _: None) -> dict[str, Any]:
-    """Play the world and return its report.
+def run_world(
+    options: Options, progress: Progress = lambda *_: None, *, listener: Listener | None = None
+) -> dict[str, Any]:
+    """Play the world and return its report. `listener`: told every event, in-process only.
 
     Raises:
         CorpusUnreadable: the data cannot be used.
         RayUnavailable: Ray was asked for and cannot be had.
     """
     began = time.perf_counter()
-    load_corpus(options.data)  # a wrong path is known before anything starts
+    # A wrong path is known before anything starts.
+    days, data = options.days, options.data
+    Lives(options.scenario, seed=options.seed, start=EPOCH, days=days, data=data)
     with tempfile.TemporaryDirectory(prefix="reverie-fleet-") as folder:
         state = Path(folder) / "cloud"
         runtime = _runtime(options.runtime)
         loop = VirtualLoop()
         try:
             world = _World(options, state, loop, runtime)
+            if listener is not None:
+                world.listen(listener)
             world.play(progress)
         finally:
             loop.run_until_complete(runtime.stop())
@@ -110,21 +138,39 @@ class _World:
             cloud_key=self._cloud.public_key.hex(),
             tokens=tokens,
             revisit=config.revisit_after,
+            scenario=options.scenario,
+            faults=options.scenario.faults,
         )
         kind = LocalHosts if options.runtime == "inproc" else RayHosts
         self._hosts: Hosts = kind(self._plan, self._endpoint, options.hosts)
         self._notes: list[WindowNote] = []
         self._results: list[PhoneResult] = []
+        self._cut = False
+
+    def listen(self, listener: Listener) -> None:
+        """Have every phone tell `listener` what happens to it, until it says stop."""
+
+        def hear(event: TraceEvent) -> bool:
+            if not self._cut and listener(event):
+                self._cut = True
+                asyncio.get_running_loop().stop()
+            return self._cut
+
+        if isinstance(self._hosts, LocalHosts):
+            self._hosts.listen(hear)
 
     def play(self, progress: Progress) -> None:
         """Window by window: phones first, then one tick of the cloud."""
         borders = round(self._plan.seconds / WINDOW)
         for border in range(1, borders + 1):
             moment = border * WINDOW
-            for report in self._hosts.run_until(moment):
+            reports = self._hosts.run_until(moment)
+            if self._cut:
+                break
+            for report in reports:
                 self._notes += report.notes
             self._tick(EPOCH + moment)
-            progress(moment)
+            progress(moment, sum(report.violations for report in reports))
         self._results = self._hosts.end()
         self._loop.run_until_complete(self._cloud.stop())
         self._view = view_cloud(self._database_url)
@@ -137,9 +183,11 @@ class _World:
             self._plan,
             self._results,
             self._notes,
+            sums=self._view.sums,
             rounds=self._view.rounds,
             releases=self._view.releases,
             tally=self._tally,
+            faults=account(self._plan.faults, _fired(self._results)),
             wall_seconds=time.perf_counter() - began,
         )
 
@@ -150,6 +198,10 @@ class _World:
 
     def _tick(self, now: float) -> None:
         self._loop.run_until_complete(self._cloud.tick(now))
+
+
+def _fired(results: Sequence[PhoneResult]) -> Fired:
+    return sum((result.fired for result in results), Counter())
 
 
 def _endpoint(cloud: Cloud) -> Endpoint:

@@ -3,7 +3,7 @@
 Eight invented people, half Chinese and half English, talk with their agent over five weeks: facts,
 plans, reschedules, cancellations, corrections, restatements, feelings, and chatter not worth
 keeping. `DIALOGUES` holds one turn a line, `QUESTIONS` one question a line with the ids of the
-turns that answer it.
+turns that answer it. `EPISODES` holds what their phone agents did in apps that do not exist.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-__all__ = ["DIALOGUES", "QUESTIONS"]
+__all__ = ["DIALOGUES", "EPISODES", "QUESTIONS"]
 
 _FOLDER = Path(str(files(__name__)))
 
@@ -22,3 +22,7 @@ DIALOGUES: Path = _FOLDER / "dialogues.jsonl"
 QUESTIONS: Path = _FOLDER / "questions.jsonl"
 """JSONL of questions: person, language, asked_at, query, evidence (turn ids, most telling first),
 answer, kind (attribute | event | preference | change | time | raw)."""
+
+EPISODES: Path = _FOLDER / "episodes.jsonl"
+"""JSONL of GUI episodes as `reverie-device import-episodes` reads them: task, goal, app, outcome,
+steps (action, target, result, page)."""

@@ -1,3 +1,4 @@
+import hashlib
 import json
 from pathlib import Path
 
@@ -6,8 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from typer.testing import CliRunner
 
-from simulator.availability import PhoneAvailability, Track, draw_availability, fitted_window_share
+from simulator import availability, cli, fitting
+from simulator.availability import (
+    CONDITIONS,
+    PhoneAvailability,
+    Track,
+    draw_availability,
+    fitted_rhythms,
+    fitted_window_share,
+    goodness_of_fit,
+    minutes_on,
+    window_share,
+)
 from simulator.randomness import generator
 
 START = 1_772_409_600.0  # 2026-03-02 00:00 UTC
@@ -109,3 +122,97 @@ def test_the_shipped_table_is_the_measured_one(shared_data: Path) -> None:
     fit = shared_data / "availability" / "extrasensory_availability_fit.json"
     measured = json.loads(fit.read_text("utf-8"))["hourly"]["eligible"]
     assert np.abs(fitted_window_share() - np.array(measured)).max() < 0.002
+
+
+def test_a_chain_s_states_are_those_of_its_steps() -> None:
+    """The vectorised states against the definition, minute by minute."""
+    rng = np.random.default_rng(1)
+    for first in (False, True):
+        for likely in (0.02, 0.5, 0.98):
+            rises, falls = rng.random((2, 400)) < likely
+            expected, state = [], first
+            for rise, fall in zip(rises.tolist(), falls.tolist(), strict=True):
+                expected.append(state)
+                state = not fall if state else rise
+            assert availability._states(first, rises, falls).tolist() == expected
+    quiet = np.zeros(5, dtype=np.bool_)
+    assert availability._states(True, quiet, quiet).tolist() == [True] * 5
+
+
+def test_what_the_daily_model_draws_has_not_moved() -> None:
+    """Worlds follow from these draws: a seed must keep meaning the world it meant."""
+    digest = hashlib.sha256()
+    for offset in (0.0, 28_800.0, -18_000.0):
+        phone = draw_availability(generator(SEED, "pin"), start=START, days=2, utc_offset=offset)
+        for name in CONDITIONS:
+            spans = getattr(phone, name).spans
+            digest.update(repr([(round(a, 3), round(b, 3)) for a, b in spans]).encode())
+    assert digest.hexdigest()[:16] == "166a5ffb26fed66a"
+
+
+def test_the_week_leaves_every_hour_s_mean_where_it_was() -> None:
+    daily, weekly = fitted_rhythms("daily"), fitted_rhythms("weekly")
+    for name in CONDITIONS:
+        assert daily[name].share == pytest.approx(
+            weekly[name].share.reshape(7, 24).mean(axis=0), abs=1e-6
+        )
+    total = window_share(weekly).mean()
+    assert total == pytest.approx(fitted_window_share().mean(), abs=0.003)
+
+
+def test_weekdays_are_drawn_as_modelled() -> None:
+    weekly = fitted_rhythms("weekly")
+    days = 14
+    monday = START
+    share = np.zeros(7)
+    for i in range(120):
+        on = minutes_on(
+            generator(SEED, "week", i), local_start=monday, days=days, rhythms=weekly
+        ).reshape(2, 7, 1440)
+        share += on.mean(axis=(0, 2)) / 120
+    model = window_share(weekly).reshape(7, 24).mean(axis=1)
+    assert np.abs(share - model).max() < 0.04
+    assert model.max() - model.min() > 0.04, "some days are better than others"
+
+
+def test_the_shipped_goodness_is_good() -> None:
+    goodness = goodness_of_fit()
+    assert goodness["phones"] == 37
+    assert goodness["window_minutes"]["ks"] < 0.06
+    assert goodness["phone_share"]["ks"] < 0.15
+    for key, most in (("by_hour", 0.03), ("by_weekday", 0.03)):
+        trace, drawn = (np.array(goodness[key][kind]) for kind in ("trace", "drawn"))
+        assert np.abs(trace - drawn).max() < most, key
+
+
+def test_the_shipped_fit_comes_out_of_the_trace(shared_data: Path) -> None:
+    """Fit anew, and compare with the trace itself by another way of counting windows."""
+    trace = fitting.read_minutes(shared_data / "availability" / "extrasensory_phone_state.csv.gz")
+    shipped = json.loads((Path(availability.__file__).parent / "availability_fit.json").read_text())
+    for name, fitted in fitting.fit_week(trace).items():
+        for key, values in fitted.items():
+            assert shipped["tracks"][name][key] == values, (name, key)
+    for name, (on, seen) in zip(CONDITIONS, fitting._conditionals(trace), strict=True):
+        hourly = on.sum(axis=0) / seen.sum(axis=0)
+        assert np.abs(hourly - shipped["tracks"][name]["on_share"]).max() < 0.001
+    lengths = shipped["goodness"]["window_minutes"]
+    seen_lengths = fitting._lengths(trace)
+    assert len(seen_lengths) == lengths["windows_in_trace"]
+    assert np.median(seen_lengths) == lengths["trace"][2]
+
+
+def test_the_distance_of_two_samples_is_their_largest_gap() -> None:
+    assert fitting.ks_distance(np.array([1.0, 2.0]), np.array([1.0, 2.0])) == 0.0
+    assert fitting.ks_distance(np.array([1.0, 2.0]), np.array([3.0])) == 1.0
+    assert fitting.ks_distance(np.array([1.0, 2.0]), np.array([2.0, 3.0])) == 0.5
+
+
+def test_the_command_shows_the_fit_and_the_habits() -> None:
+    shown = CliRunner().invoke(cli.app, ["availability", "--show"])
+    assert shown.exit_code == 0, shown.output
+    assert "Kolmogorov-Smirnov distance of window lengths 0.0" in shown.output
+    assert "Saturday" in shown.output
+    told = CliRunner().invoke(cli.app, ["availability", "--json"])
+    habits = json.loads(told.output)["habits"]
+    assert habits["never-on-wifi"] == 0.0
+    assert habits["measured"] > 0.25

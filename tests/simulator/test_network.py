@@ -5,11 +5,13 @@ from statistics import median
 import pytest
 
 from device.sync.channel import Channel, ChannelClosed, CloudUnreachable
-from simulator.network import Faults, Network
+from simulator.faults.network import LINK, Link
+from simulator.faults.plan import FaultPlan
+from simulator.network import Network
 from simulator.randomness import generator
 from simulator.virtual import VirtualClock, VirtualLoop
 
-CALM = Faults(unreachable=0.0, cut=0.0)
+CALM = FaultPlan.none()
 PAYLOAD = 3_000
 HEADROOM = 1.10
 
@@ -28,6 +30,10 @@ class Echo:
         self.frames.append(frame)
         return [frame, frame[::-1]]
 
+    def finish(self, reason: str, retry_after: float = 0.0) -> list[bytes]:
+        self.closed = True
+        return [reason.encode()]
+
 
 class Recorder:
     def __init__(self) -> None:
@@ -42,12 +48,12 @@ class Recorder:
 
 
 class Scene:
-    def __init__(self, faults: Faults, stream: int = 0) -> None:
+    def __init__(self, faults: FaultPlan, stream: int = 0, link: Link = LINK) -> None:
         self.loop = VirtualLoop()
         self.echo, self.tap = Echo(), Recorder()
         clock = VirtualClock(self.loop, 0.0)
         rng = generator(7, "network", stream)
-        self.network = Network(self.echo, clock, rng, faults, self.tap)
+        self.network = Network(self.echo, clock, rng, faults, self.tap, link=link)
 
     def play(self, act: Callable[[Network], Awaitable[None]]) -> None:
         async def scene() -> None:
@@ -119,9 +125,9 @@ def test_one_frame_costs_what_its_layers_add(size: int) -> None:
     assert costs == [(wire(4) + 2 * bare_ack, 2 * wire(0) + bare_ack)]
 
 
-def journeys(size: int, faults: Faults, frames: int = 400, stream: int = 0) -> list[float]:
+def journeys(size: int, link: Link = LINK, frames: int = 400, stream: int = 0) -> list[float]:
     """Seconds each of `frames` took to the gateway."""
-    scene = Scene(faults, stream)
+    scene = Scene(CALM, stream, link)
     took: list[float] = []
 
     async def act(network: Network) -> None:
@@ -136,21 +142,21 @@ def journeys(size: int, faults: Faults, frames: int = 400, stream: int = 0) -> l
 
 
 def test_latency_is_as_stated() -> None:
-    took = journeys(0, CALM)
+    took = journeys(0)
     assert min(took) > 0.0
-    assert median(took) == pytest.approx(CALM.latency_median, rel=0.15)
+    assert median(took) == pytest.approx(LINK.latency_median, rel=0.15)
     assert len(set(took)) == len(took)
-    assert journeys(0, CALM) == took
-    assert journeys(0, CALM, stream=1) != took
+    assert journeys(0) == took
+    assert journeys(0, stream=1) != took
 
 
 def test_large_frames_take_longer_by_their_size() -> None:
-    still = Faults(latency_median=0.0, unreachable=0.0, cut=0.0, bytes_per_second=1_000.0)
+    still = Link(latency_median=0.0, bytes_per_second=1_000.0)
     assert journeys(500, still, frames=2) == pytest.approx([0.5, 0.5])
 
 
 def test_the_share_of_cuts_and_refusals_is_as_stated() -> None:
-    faults = Faults(unreachable=0.3, cut=0.1)
+    faults = FaultPlan(unreachable=0.3, cut=0.1)
     scene = Scene(faults)
     tries = 600
 
@@ -165,14 +171,14 @@ def test_the_share_of_cuts_and_refusals_is_as_stated() -> None:
     scene.play(act)
     traffic = scene.network.traffic
     assert traffic.unreachable + traffic.sessions == tries
-    assert traffic.unreachable / tries == pytest.approx(faults.unreachable, abs=0.06)
+    assert traffic.unreachable / tries == pytest.approx(faults.unreachable.rate, abs=0.06)
     # A frame may break on its way there, or its answers on their way back.
-    expected = 1 - (1 - faults.cut) ** 2
+    expected = 1 - (1 - faults.cut.rate) ** 2
     assert traffic.cuts / traffic.sessions == pytest.approx(expected, abs=0.06)
 
 
 def test_an_unreachable_network_says_so() -> None:
-    scene = Scene(Faults(unreachable=1.0))
+    scene = Scene(FaultPlan(unreachable=1.0))
 
     async def act(network: Network) -> None:
         with pytest.raises(CloudUnreachable):
@@ -192,7 +198,7 @@ async def flood(channel: Channel) -> None:
 def test_cuts_happen_before_and_after_the_gateway_saw_the_frame() -> None:
     seen: list[int] = []
     for stream in range(40):
-        scene = Scene(Faults(unreachable=0.0, cut=0.5), stream)
+        scene = Scene(FaultPlan(unreachable=0.0, cut=0.5), stream)
 
         async def act(network: Network) -> None:
             async with network.connect() as channel:

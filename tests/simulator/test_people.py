@@ -1,11 +1,26 @@
 import json
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from simulator.corpus import CorpusUnreadable, load_corpus
+from device.memory.records import Item, ItemKind
+from device.phone import Machine, Phone
+from device.settings import Settings
+from device.vault import MemoryStorage, StaticProtector
+from device.vault.anchor import MemoryAnchor
+from simulator.corpus import CorpusUnreadable, Story, load_corpus
+from simulator.episodes import EpisodesUnreadable, has_agent, load_episodes, with_agent
 from simulator.evidence import find_evidence
-from simulator.people import Ask, Compare, Person, Say, person_of
+from simulator.mixing import mixed_story, taste_of
+from simulator.owner import Owner
+from simulator.people import Ask, Compare, Do, Person, Say, person_of
+from simulator.randomness import KeyedBits, generator
+from simulator.senses import TrackConditions
+from simulator.tracks import PhoneAvailability, Track
+from simulator.virtual import VirtualClock, VirtualLoop
 
 START = 1_772_409_600.0
 DAYS = 3
@@ -46,9 +61,6 @@ def test_a_first_phone_tells_its_story_whole_and_in_order() -> None:
 
 def test_hours_of_the_day_are_kept() -> None:
     """Nobody who never talks at four in the morning is made to."""
-    from datetime import datetime
-    from zoneinfo import ZoneInfo
-
     stories = load_corpus(None)
     for index, person in enumerate(persons(len(stories))):
         original = {line.at.hour for line in stories[index].lines}
@@ -144,3 +156,132 @@ def test_evidence_is_found_by_rare_words() -> None:
     texts = ["我去了绿禾公园，看到了樱花", "今天下雨了", "你好", "我们聊聊电影吧"]
     assert find_evidence("我在绿禾公园看到了什么？", texts)[0] == 0
     assert find_evidence("zebra", texts) == []
+
+
+def mixed(phone: int, alpha: float, dialogues: int = 2, path: Path | None = None) -> Story:
+    return mixed_story(load_corpus(path), phone, seed=SEED, alpha=alpha, dialogues=dialogues)
+
+
+def test_a_small_alpha_gives_people_of_one_kind() -> None:
+    stories = load_corpus(None)
+
+    def largest(alpha: float) -> float:
+        tastes = [taste_of(stories, i, seed=SEED, alpha=alpha) for i in range(200)]
+        assert all(abs(sum(taste.shares) - 1.0) < 1e-9 for taste in tastes)
+        return sum(max(taste.shares) for taste in tastes) / 200
+
+    assert largest(0.05) > 0.9
+    assert largest(100.0) < 0.6
+    assert largest(1e-6) > 0.99, "also where every draw underflows"
+
+
+def test_a_person_of_several_stories_tells_them_interwoven() -> None:
+    story = mixed(4, alpha=100.0, dialogues=3)
+    assert len(story.person.split(" + ")) == 3
+    ids = [line.id for line in story.lines]
+    assert len(set(ids)) == len(ids)
+    owners = [session[0].session.split("/")[0] for session in story.sessions()]
+    assert len(set(owners[: len(owners) // 2])) == 3, "not one after the other"
+    repeats = {line.same_as for line in story.lines if line.same_as}
+    assert all("/" in name for name in repeats)
+
+
+def test_mixed_people_live_like_others_and_differ() -> None:
+    people = []
+    for phone in range(12):
+        person = person_of(
+            [mixed(phone, alpha=0.5)], phone, seed=SEED, start=START, days=DAYS, whole=True
+        )
+        told = {say.line: say.at for say in says(person)}
+        asks = [deed for deed in person.deeds if isinstance(deed, Ask)]
+        assert all(told[line] < ask.at for ask in asks for line in ask.evidence)
+        people.append(person)
+        assert sum(isinstance(deed, Ask) for deed in person.deeds) > 0
+    assert len({tuple(say.text for say in says(person)) for person in people}) == 12
+
+
+def test_a_person_of_more_stories_than_there_are_tells_all() -> None:
+    assert len(mixed(0, alpha=1.0, dialogues=16).person.split(" + ")) == len(load_corpus(None))
+
+
+def test_topics_are_the_files_the_stories_came_from(shared_data: Path) -> None:
+    stories = load_corpus(shared_data / "memorybank")
+    assert len({story.topic for story in stories}) > 1
+    taste = taste_of(stories, 0, seed=SEED, alpha=0.1)
+    assert {language for language, _ in taste.kinds} == {"zh", "en"}
+
+
+def agent_person(phone: int = 0, path: Path | None = None, runs_a_day: float = 5.0) -> Person:
+    (person,) = persons(phone + 1)[-1:]
+    return with_agent(
+        person,
+        load_episodes(path),
+        phone,
+        seed=SEED,
+        start=START,
+        days=DAYS,
+        runs_a_day=runs_a_day,
+    )
+
+
+def test_an_agent_works_within_the_days_while_its_owner_is_awake() -> None:
+    person = agent_person()
+    runs = [deed for deed in person.deeds if isinstance(deed, Do)]
+    assert 5 <= len(runs) <= 35
+    times = [deed.at for deed in person.deeds]
+    assert times == sorted(times)
+    for deed in runs:
+        assert START <= deed.at < START + DAYS * 86400
+        assert deed.run.started < deed.at
+        assert all(deed.run.started <= step.at <= deed.at for step in deed.run.steps)
+        assert 8 <= datetime.fromtimestamp(deed.at, ZoneInfo(person.zone)).hour <= 22
+        assert any("\u4e00" <= sign <= "\u9fff" for sign in deed.run.goal), "Lin speaks Chinese"
+    assert sum(person.canary in deed.run.goal for deed in runs) == 1
+
+
+def test_the_share_of_phones_with_an_agent_is_the_one_asked_for() -> None:
+    count = sum(has_agent(SEED, phone, 0.3) for phone in range(1_000))
+    assert 240 < count < 360
+    assert not any(has_agent(SEED, phone, 0.0) for phone in range(100))
+
+
+@pytest.mark.parametrize("name", ["android_control_0.jsonl", "ex_mem.json"])
+def test_recorded_episodes_are_replayed(shared_data: Path, name: str) -> None:
+    person = agent_person(1, shared_data / "gui" / name)
+    assert sum(isinstance(deed, Do) for deed in person.deeds) > 3
+    with pytest.raises(EpisodesUnreadable):
+        load_episodes(shared_data / "gui" / "app_state_summary.json")
+
+
+def test_a_phone_learns_from_its_agent_s_runs() -> None:
+    """The owner's deeds, done on the real phone: facts and habits come of them."""
+    person = agent_person(0, runs_a_day=12.0)
+    runs = tuple(deed for deed in person.deeds if isinstance(deed, Do))
+    loop = VirtualLoop()
+    clock = VirtualClock(loop, START)
+    machine = Machine(
+        clock=clock,
+        bits=KeyedBits(SEED, "agent"),
+        storage=MemoryStorage(),
+        protector=StaticProtector(b"k" * 32),
+        conditions=TrackConditions(
+            PhoneAvailability(Track(()), Track(()), Track(())), clock, START
+        ),
+        rng=generator(SEED, "agent"),
+        anchor=MemoryAnchor(),
+    )
+    owner = Owner(replace(person, deeds=runs), clock, patient=False)
+
+    async def live() -> dict[str, list[Item]]:
+        phone = await Phone.open(machine, Settings(timezone=person.zone))
+        await owner.use(phone)
+        kept = {kind.value: await phone.items(kind) for kind in ItemKind}
+        await phone.close()
+        return kept
+
+    kept = loop.run_until_complete(live())
+    loop.close()
+    assert owner.runs == len(runs)
+    assert clock.now() >= runs[-1].at
+    assert 0 < len(kept["run"]) <= len(runs)
+    assert kept["pattern"], "how this person goes about such tasks"

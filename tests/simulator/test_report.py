@@ -10,7 +10,12 @@ from html.parser import HTMLParser
 import pytest
 from rich.console import Console
 
+from privacy.streams import USAGE_HISTOGRAMS
 from simulator.charts import Series, bars, lines
+from simulator.estimates import UsageSum, estimates
+from simulator.faults.plan import FaultPlan
+from simulator.invariants import LAWS
+from simulator.labels import fault_name, law_name
 from simulator.page import render
 from simulator.summary import say
 from simulator.words import count, times
@@ -19,6 +24,7 @@ from simulator.world import Options, run_world
 from .conftest import SMALL, Played, Report
 
 KEYS = {
+    "schema_version", "estimates", "groups",
     "phones", "virtual_days", "seed", "recall", "uploads_acked", "rounds", "releases",
     "bytes_per_device_day", "epsilon", "invariants", "wall_clock",
 }  # fmt: skip
@@ -30,10 +36,22 @@ INNER_KEYS = {
     "invariants": {"checked", "violated"},
     "wall_clock": {"seconds"},
 }
-CHARTS = 6
+CHARTS = 8
+"""Of a world too small for a round to close: no published counts, so no error of theirs."""
 AXIS_Y = 202.0
 """Where the labels of a chart's x axis stand."""
 LOADS = {"src", "href", "srcset", "data", "poster", "xlink:href", "action"}
+
+BINS = bytes(len(USAGE_HISTOGRAMS))
+"""A phone that is in the first bin of every histogram."""
+SUM = UsageSum(
+    "usage", 1, 2,
+    [
+        {"histogram": "language", "bin": "zh", "estimate": 0.9, "low": 0.7, "high": 1.0},
+        {"histogram": "language", "bin": "en", "estimate": 0.3, "low": 0.1, "high": 0.5},
+    ],
+    [b"a", b"b"],
+)  # fmt: skip
 
 Timeless = Callable[[Report], Report]
 
@@ -99,7 +117,7 @@ def test_the_page_stands_alone(played: Played) -> None:
 def test_the_page_is_readable_by_day_by_night_and_on_a_phone(played: Played) -> None:
     assert "prefers-color-scheme: dark" in played.page
     assert 'name="viewport" content="width=device-width' in played.page
-    assert f"<h1>{SMALL.phones} phones over 1 virtual day</h1>" in played.page
+    assert f'<span lang="en">{SMALL.phones} phones over 1 virtual day</span>' in played.page
     assert "protects nobody" in played.page
 
 
@@ -108,10 +126,19 @@ def test_the_page_shows_the_violations_and_trusts_no_text(report: Report) -> Non
     report["invariants"] |= {"violated": 1, "violations": [line]}
     report["data"] = "<b>mine</b>.json"
     page = render(report)
-    assert "1 violation</span>" in page
+    assert '<span lang="en">1 violation</span>' in page
     assert "&lt;script&gt;" in page
     assert "<script" not in page
     assert "<b>mine" not in page
+
+
+def stale(day: float) -> dict[str, float]:
+    return {"day": day, "fresh": 0.5, "median": 0.1, "p90": 1.0, "max": 2.0}
+
+
+def version(number: int) -> Report:
+    return {"version": number, "accuracy": 0.8, "phones": 1, "published_day": 0.0,
+            "days_to_half": 0.1, "days_to_95": None}  # fmt: skip
 
 
 @pytest.mark.parametrize(("phones", "days"), [(1, 1), (1_000, 60)])
@@ -119,11 +146,18 @@ def test_the_page_stays_small_for_any_fleet(report: Report, phones: int, days: i
     report |= {"phones": phones, "virtual_days": days}
     report["timeline"] |= {
         "bytes_by_phone": [1000.0 + number for number in range(phones)],
+        "epsilon_by_phone": [0.001 * number for number in range(phones)],
         "uploads_per_hour": [1] * (24 * days),
+        "adoption": {"router": [{"day": hour / 24, "share": 0.5} for hour in range(24 * days)]},
+        "staleness": {"router": [stale(6 * hour / 24) for hour in range(4 * days)]},
     }
+    report["releases"]["router"]["versions"] = [
+        version(number) for number in range(1, 13 * days + 1)
+    ]
     page = render(report)
-    assert page.count("<rect") < 400
-    assert len(page) < 100_000
+    assert page.count("<rect") < 600
+    assert page.count("<tr>") < 80
+    assert len(page) < 200_000
 
 
 def test_the_page_of_a_fleet_where_nothing_happened(report: Report) -> None:
@@ -132,9 +166,78 @@ def test_the_page_of_a_fleet_where_nothing_happened(report: Report) -> None:
         for model in report["releases"]
     }
     report["recall"] = {"answered": 0, "useful": 0, "by_layer": {}, "decided_by": {}}
-    report["timeline"] |= {"adoption": {"router": [], "dedup": []}, "uploads_per_hour": [0] * 24}
-    assert render(report).count("none yet") == 3
+    report["timeline"] |= {
+        "adoption": {"router": [], "dedup": []},
+        "staleness": {"router": [], "dedup": []},
+        "uploads_per_hour": [0] * 24,
+    }
+    assert render(report).count("none yet") == 4
     assert "none could be judged" in told(report)
+
+
+CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+class Tongues(HTMLParser):
+    """What a reader of one language sees: all text but what is marked as in another."""
+
+    def __init__(self, shown: str) -> None:
+        super().__init__()
+        self.shown, self.text = shown, ""
+        self._open: list[str | None] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in Loads.VOID:
+            self._open.append(dict(attrs).get("lang") if tag in {"span", "text"} else None)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """It holds no text."""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if all(tongue in (None, self.shown) for tongue in self._open):
+            self.text += data
+
+
+def read_in(tongue: str, page: str) -> str:
+    body = re.sub(
+        r"<nav.*?</nav>|<title>.*?</title>", "", page.split("<body>")[1].split("</body>")[0]
+    )
+    parser = Tongues(tongue)
+    parser.feed(body)
+    return parser.text
+
+
+def test_a_reader_of_one_language_reads_no_other(report: Report) -> None:
+    report["faults"] = {name: {"rate": 0.1, "fired": 2} for name in FaultPlan.model_fields}
+    report["budget"]["says"] = ""
+    report["data"] = ""
+    page = render(report)
+    assert not CHINESE.search(read_in("en", page))
+    chinese = read_in("zh", page)
+    for english in ("phones", "Adoption", "Staleness", "window", "accuracy", "checked", "rounds"):
+        assert english not in chinese
+    assert all(word in chinese for word in ("部手机", "陈旧程度", "法则", "丢包", "数据库重启"))
+
+
+def test_faults_have_their_place_and_without_any_there_is_none(report: Report) -> None:
+    report.pop("faults", None)
+    assert "Faults and what they did" not in render(report)
+    report["faults"] = {"cut": {"rate": 0.25, "fired": 12}, "kill": {"rate": 3.0, "fired": 0}}
+    page = render(report)
+    assert "Faults and what they did" in page
+    assert '<td class="n">0.25</td><td class="n">12</td>' in page
+    assert '<td class="n">3</td><td class="n alarm">0</td>' in page
+
+
+def test_published_counts_are_drawn_beside_the_truth(report: Report) -> None:
+    report["estimates"] = estimates([SUM], {b"a": BINS, b"b": BINS})
+    page = render(report)
+    assert page.count("<svg") == CHARTS + 1
+    assert page.count('<div class="bin off">') == 1
+    assert "50 % of the 2 intervals hold the truth" in page
 
 
 def labels(svg: str) -> list[str]:
@@ -211,3 +314,10 @@ def test_the_summary_of_a_private_budget_claims_it_and_no_other_does(report: Rep
 def test_numbers_in_words() -> None:
     assert [count(n, "phone") for n in (0, 1, 1200)] == ["0 phones", "1 phone", "1,200 phones"]
     assert [times(n) for n in (1, 2, 11)] == ["once", "twice", "11 times"]
+
+
+@pytest.mark.parametrize("name", [*FaultPlan.model_fields, *LAWS])
+def test_every_fault_and_law_has_a_chinese_name(name: str) -> None:
+    said = (law_name if name in LAWS else fault_name)(name)
+    assert CHINESE.search(said.zh)
+    assert not CHINESE.search(said.en)

@@ -10,8 +10,9 @@ from device.conditions import Conditions
 from device.settings import Settings
 from simulator.availability import PhoneAvailability, Track, draw_availability
 from simulator.corpus import load_corpus
+from simulator.faults.plan import FaultPlan
 from simulator.invariants import WINDOW
-from simulator.network import Faults, GatewayConnection
+from simulator.network import GatewayConnection
 from simulator.people import Say, person_of
 from simulator.randomness import generator
 from simulator.virtual import VirtualClock, VirtualLoop
@@ -42,7 +43,7 @@ def day_of_a_phone(truth: PhoneAvailability) -> PhoneResult:
         ),
         gateway=NoGateway(),
         clock=VirtualClock(loop, START),
-        faults=Faults(unreachable=1.0),
+        faults=FaultPlan(unreachable=1.0),
     )
     life = loop.create_task(phone.live())
     loop.run_until(DAY)

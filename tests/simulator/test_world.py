@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-
 import pytest
 
 from simulator.availability import fitted_window_share
-from simulator.hosts import WorldPlan
-from simulator.invariants import ACKED_ONCE, LAWS, SAME_BYTES
-from simulator.network import Faults
+from simulator.faults.plan import FaultPlan
+from simulator.invariants import ACKED_ONCE, CONVERGED, LAWS, SAME_BYTES
+from simulator.scenario import Scenario
 from simulator.world import Options, run_world
 
 from .conftest import SMALL, Report
@@ -37,7 +35,8 @@ def test_every_law_was_checked_and_none_broken(report: Report) -> None:
     laws = report["invariants"]
     assert laws["violated"] == 0, laws["violations"]
     assert list(laws["by_law"]) == list(LAWS)
-    assert all(law["checked"] > 0 for law in laws["by_law"].values())
+    unseen = {name for name, law in laws["by_law"].items() if not law["checked"]}
+    assert unseen <= {CONVERGED}, "a day is too short to tell who has caught up"
 
 
 def test_availability_in_the_report_is_the_fleets_own(report: Report) -> None:
@@ -47,12 +46,9 @@ def test_availability_in_the_report_is_the_fleets_own(report: Report) -> None:
     assert simulated == pytest.approx(report["window_hours"], rel=0.01)
 
 
-def test_a_bad_network_delays_but_loses_and_doubles_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bad = Faults(unreachable=0.2, cut=0.08)
-    monkeypatch.setattr("simulator.world.WorldPlan", functools.partial(WorldPlan, faults=bad))
-    report = run_world(Options(phones=4, days=2, seed=6))
+def test_a_bad_network_delays_but_loses_and_doubles_nothing() -> None:
+    bad = FaultPlan(unreachable=0.2, cut=0.08)
+    report = run_world(Options(phones=4, days=2, seed=6, scenario=Scenario(faults=bad)))
     laws = report["invariants"]
     assert report["network"]["cuts"] > 10
     assert report["network"]["unreachable"] > 0

@@ -1,0 +1,38 @@
+"""A phone's own clock, which may be off, drift, and be set."""
+
+from __future__ import annotations
+
+from device.actors import Clock
+
+__all__ = ["PhoneClock"]
+
+
+class PhoneClock:
+    """The phone's `Clock` over true time. Sleeps are monotonic: setting a clock stretches none."""
+
+    def __init__(self, true: Clock, *, offset: float = 0.0, drift: float = 0.0) -> None:
+        """`offset`: seconds it is ahead; `drift`: seconds it gains a second."""
+        self.true_clock = true
+        self._offset, self._drift = offset, drift
+        self._since = true.now()
+
+    def now(self) -> float:
+        """Unix seconds, as this phone believes."""
+        return self.shown(self.true_clock.now())
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after `seconds` of true time."""
+        await self.true_clock.sleep(seconds)
+
+    def jump(self, seconds: float) -> None:
+        """Set it forward, or back."""
+        self._offset += seconds
+
+    def shown(self, true: float) -> float:
+        """What it shows at the true unix time `true`, unless it is set in between."""
+        return true + self._offset + self._drift * (true - self._since)
+
+    @property
+    def true(self) -> float:
+        """The true unix time now."""
+        return self.true_clock.now()
