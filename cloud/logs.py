@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
 import structlog
@@ -78,8 +78,10 @@ def plain_errors(
     return line
 
 
-def configure_logs(level: str = "info") -> None:
+def configure_logs(level: str = "info", bits: Callable[[int], bytes] = os.urandom) -> None:
     """Set up structlog for a process; the composition roots call it once.
+
+    ``bits``: n -> n random bytes, for the key that ids are hashed under.
 
     Raises:
         ValueError: the level is none of `LEVELS`.
@@ -92,7 +94,7 @@ def configure_logs(level: str = "info") -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             plain_errors,
-            Masking(os.urandom(32)),
+            Masking(bits(32)),
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),

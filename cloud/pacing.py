@@ -82,9 +82,9 @@ class Pacer:
     async def _ticking(self, leading: Leadership) -> None:
         while True:
             epoch = await leading.wait()
-            begun = time.monotonic()
+            begun = self._loop.time()
             pause = await self._tick(leading, epoch)
-            self._cloud.metrics.ticks.observe(time.monotonic() - begun)
+            self._cloud.metrics.ticks.observe(self._loop.time() - begun)
             await asyncio.sleep(pause)
 
     async def _tick(self, leading: Leadership, epoch: int) -> float:

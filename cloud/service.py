@@ -178,6 +178,7 @@ class Cloud:
             sleep=self._sleep,
             metrics=self.metrics,
             revisit=config.revisit_after,
+            timer=asyncio.get_running_loop().time,
         )
 
     def _make_ticker(self) -> Ticker:

@@ -104,6 +104,7 @@ class RayRuntime:
         trainer_cpus: CPUs a trainer asks of the cluster; every other actor asks for none, or two
             of them would fill a small machine.
         look_seconds: between two looks at the cluster.
+        timer: seconds from anywhere, to say how long the cluster was away.
 
     Raises:
         RayUnavailable: no ray package, or no cluster at `address` that takes this process.
@@ -118,11 +119,12 @@ class RayRuntime:
         bits: Callable[[int], bytes] = os.urandom,
         trainer_cpus: float = 0.0,
         look_seconds: float = LOOK_SECONDS,
+        timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self.namespace = namespace
         self.prefix = f"reverie-{version('reverie')}-{bits(PROCESS_BYTES).hex()}"
         self._blocking, self._trainer_cpus = blocking, trainer_cpus
-        self._look_seconds = look_seconds
+        self._look_seconds, self._timer = look_seconds, timer
         self._recipes: dict[str, _Recipe] = {}
         self._handles: dict[str, Any] = {}
         self._lock = threading.RLock()
@@ -204,7 +206,7 @@ class RayRuntime:
     def _join_again(self, seen: str) -> None:
         """Let every open call go, then join and spawn anew, however long that takes."""
         log.error("ray_lost", seen=seen)
-        begun, pause = time.monotonic(), FIRST_PAUSE_SECONDS
+        begun, pause = self._timer(), FIRST_PAUSE_SECONDS
         with self._lock:
             self._link.lose()
             self._handles = {}
@@ -217,7 +219,7 @@ class RayRuntime:
                 reason = str(error) if isinstance(error, RayUnavailable) else type(error).__name__
                 log.warning("ray_not_joined", reason=reason, again_seconds=pause)
             else:
-                log.warning("ray_joined_again", seconds=round(time.monotonic() - begun, 1))
+                log.warning("ray_joined_again", seconds=round(self._timer() - begun, 1))
                 return
             self._stopping.wait(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)

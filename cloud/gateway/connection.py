@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, cast
 
@@ -229,13 +228,12 @@ class Connection:
 
     async def _commit(self, event: UploadReceived) -> None:
         self._committing = True
-        time = asyncio.get_running_loop().time
-        began = time()
+        began = self._core.timer()
         try:
             await self._commit_whole(event)
         finally:
             self._committing = False
-            self._core.metrics.acks.observe(time() - began)
+            self._core.metrics.acks.observe(self._core.timer() - began)
 
     async def _commit_whole(self, event: UploadReceived) -> None:
         left = len(event.body) - self._counted

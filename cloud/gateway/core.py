@@ -63,6 +63,10 @@ class Snapshot:
         return self.showing.newest
 
 
+def _stopped() -> float:
+    return 0.0
+
+
 class GatewayCore:
     """Shared by every connection of one gateway.
 
@@ -79,6 +83,7 @@ class GatewayCore:
         sleep: how the group commit waits; a virtual clock's in simulation.
         metrics: the counters to keep; fresh ones by default.
         revisit: seconds after which a phone is asked to come back.
+        timer: seconds from anywhere, for how long things take; a stopped one times nothing.
     """
 
     def __init__(
@@ -98,8 +103,10 @@ class GatewayCore:
         metrics: Metrics | None = None,
         revisit: float = 0.0,
         limits: Limits | None = None,
+        timer: Callable[[], float] = _stopped,
     ) -> None:
         self.metrics = metrics or Metrics()
+        self.timer = timer
         self.registry, self.publisher = registry, publisher
         self.binding = binding
         self._rounds, self._library = rounds, library

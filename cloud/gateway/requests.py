@@ -27,12 +27,14 @@ _NUMBER: ContextVar[str] = ContextVar("request_number", default="")
 _QUIET: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 """Asked every few seconds by machines: neither a line nor a span each."""
 _SESSION: Final = "/v1/session"
+_BITS: web.AppKey[Callable[[int], bytes]] = web.AppKey("request_bits")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def number_requests(app: web.Application) -> None:
-    """Number what comes to `app` from now on."""
+def number_requests(app: web.Application, bits: Callable[[int], bytes] = os.urandom) -> None:
+    """Number what comes to `app` from now on; ``bits``: n -> n random bytes."""
+    app[_BITS] = bits
     app.middlewares.append(_numbered)
     app.on_response_prepare.append(_show)
 
@@ -45,7 +47,7 @@ def request_id() -> str:
 @web.middleware
 async def _numbered(request: web.Request, handler: Handler) -> web.StreamResponse:
     # Not the simulator's path: it meets GatewayCore without any HTTP.
-    number = os.urandom(ID_BYTES).hex()
+    number = request.app[_BITS](ID_BYTES).hex()
     _NUMBER.set(number)
     with bound_contextvars(request_id=number):
         route = _route(request)

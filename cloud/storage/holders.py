@@ -7,6 +7,7 @@ Of processes elsewhere, in another container, or before a reboot nothing is know
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,9 +20,12 @@ _STATE, _STARTED = 0, 19
 """Places in /proc/<pid>/stat after the name: the state, and the ticks from boot to the start."""
 
 
-def this_process() -> str:
-    """A name that no other process has had: where it runs, its id, and when it was started."""
-    return f"{_namespace() or os.urandom(8).hex()}/{os.getpid()}/{_started(os.getpid())}"
+def this_process(bits: Callable[[int], bytes] = os.urandom) -> str:
+    """A name that no other process has had: where it runs, its id, and when it was started.
+
+    ``bits``: n -> n random bytes, instead of a place where that is unknown.
+    """
+    return f"{_namespace() or bits(8).hex()}/{os.getpid()}/{_started(os.getpid())}"
 
 
 def has_ended(holder: str) -> bool:

@@ -34,9 +34,12 @@ TAKEN = {
 
 ROOTS = {
     # Where a real phone, a real cloud and the auditor's view are put together.
+    "cloud/admin/commands.py",
+    "cloud/admin/looking.py",
     "cloud/cli.py",
     "cloud/documents/commands.py",
     "cloud/releases/commands.py",
+    "cloud/releases/steer_commands.py",
     "cloud/serve.py",
     "cloud/training/seeds.py",
     "device/actors/clock.py",

@@ -258,6 +258,7 @@ class Gateway:
         self._plan = plan
         self._store = store
         self._hazard = hazard
+        self.timer = lambda: 0.0
         self.metrics = METRICS
         self.registry = _Registry()
         self.posts = None

@@ -27,6 +27,7 @@ import pytest
 
 from cloud.actors.intake import Outcome, UploadRow
 from cloud.actors.partials import Offer, Piece
+from cloud.gateway import connection
 from device.sync.outbox import Outbox
 from privacy import PrivateReport
 from protocol import session_transfers
@@ -47,6 +48,7 @@ def reports() -> list[PrivateReport]:
 def small_chunks(monkeypatch: pytest.MonkeyPatch, reports: list[PrivateReport]) -> None:
     """A report of a local round has some 40 bytes: cut it in two all the same."""
     size = len(Phone(WatchedStorage()).put(reports[0]))
+    monkeypatch.setattr(connection, "LEAST_KEPT", 1)  # chunks are as small here
     monkeypatch.setattr(session_transfers, "MAX_CHUNK", -(-size // CHUNKS))
 
 

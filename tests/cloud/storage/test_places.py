@@ -52,7 +52,7 @@ async def test_a_cloud_on_postgresql_and_s3(
     assert list(open_blobs(bucket).keys())
     assert open_fleet(str(state)).cloud_key == cloud.public_key.hex()
     shown = _told("status", "--state", str(state))
-    assert shown["devices"] == {"enrolled": 1, "active": 1}
+    assert shown["devices"] == {"enrolled": 1, "active": 1, "revoked": 0}
     taken = _told("backup", str(tmp_path / "cloud.tar"), "--state", str(state))
     assert taken["databases"] == ["helper/helper.db"]
     gone = _told("forget", phone.device_id, "--state", str(state))

@@ -113,7 +113,8 @@ def test_the_account_agrees_with_dp_accounting(model: str) -> None:
     peer = rdp.RdpAccountant()
     peer.compose(event)
     ours = spent_epsilon(config, steps)
-    assert ours == pytest.approx(peer.get_epsilon(config.delta), rel=0.05)
+    # Loss distributions are tighter than moments, by about a tenth at these values.
+    assert 0.85 * peer.get_epsilon(config.delta) < ours <= peer.get_epsilon(config.delta)
     assert ours < 10.0
 
 

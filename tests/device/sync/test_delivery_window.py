@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from cloud.gateway import connection
 from cloud.gateway.connection import Connection
 from device.conditions import Interval, ScriptedConditions
 from device.observer import WindowClosed
@@ -111,7 +112,10 @@ def _live(intervals: Callable[[float], list[Interval]], seconds: float) -> tuple
         await phone.close()
         return waiting
 
-    with patch.object(session_transfers, "MAX_CHUNK", CHUNK):
+    with (
+        patch.object(session_transfers, "MAX_CHUNK", CHUNK),
+        patch.object(connection, "LEAST_KEPT", CHUNK),
+    ):
         waiting = loop.run_until_complete(life())
     loop.close()
     return carried, notes, waiting
