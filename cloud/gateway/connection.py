@@ -125,8 +125,9 @@ class Connection:
         """The same device has opened a newer session: this one ends."""
         if self.closed:
             return
-        hint = self._core.spread(SUPERSEDED_RETRY_SECONDS)
-        self._session.finish("this phone has opened a newer session", hint)
+        # No crowd to spread: and when this session is found depends on the garbage collector, on
+        # which nothing that is drawn at random may depend.
+        self._session.finish("this phone has opened a newer session", SUPERSEDED_RETRY_SECONDS)
         self._core.metrics.superseded.inc()
         if self.on_frames is not None:
             self.on_frames()

@@ -21,7 +21,7 @@ from tests.cloud.serving import Balancer, Call, Serving, moved_to, serving, usag
 from tests.cloud.world import Phone, usage_answers
 
 PHONES = DEMO.terms("usage").n_min
-CHUNK = 1_024
+CHUNK = 4_096
 FAST = ["--tick-seconds", "0.1"]
 LEASE_SECONDS = "4"
 
