@@ -36,7 +36,7 @@ def render(report: dict[str, Any]) -> str:
             sections=sections(report),
             versions=versions[-_MOST_VERSIONS:],
             hidden=_hidden(len(versions)),
-        groups=_groups(report),
+            groups=_groups(report),
             truths=_truths(report["estimates"]),
             coverage=_coverage(report["estimates"]),
             effects=_effects(report),

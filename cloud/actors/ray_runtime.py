@@ -253,7 +253,7 @@ class RayRef:
     def __reduce__(self) -> tuple[Any, ...]:
         """What another actor gets."""
         handle, _ = self._runtime._reach(self._name)
-        return _HandedOn, (self._name, handle)
+        return _HandedOn, (self._name, handle, self._runtime._blocking)
 
     async def ask(self, method: str, *args: Any) -> Any:
         """Call and wait; the actor's own exception arrives as it was raised."""
@@ -285,14 +285,25 @@ class RayRef:
 class _HandedOn:
     """A handle that travelled to another actor."""
 
-    def __init__(self, name: str, handle: Any) -> None:
-        self._name, self._handle = name, handle
+    def __init__(self, name: str, handle: Any, blocking: bool) -> None:
+        self._name, self._handle, self._blocking = name, handle, blocking
 
     async def ask(self, method: str, *args: Any) -> Any:
+        if self._blocking:
+            return _opened(self._wait(method, args))  # virtual time must not move
         return await _ask(self._name, self._handle, None, method, args)
 
     def tell(self, method: str, *args: Any) -> None:
         _send(self._name, self._handle.tell, method, args)
+
+    def _wait(self, method: str, args: tuple[Any, ...]) -> Answer:
+        import ray
+
+        try:
+            found: Answer = ray.get(_send(self._name, self._handle.call, method, args))
+        except ray.exceptions.RayError as error:
+            raise _gone(self._name, error) from error
+        return found
 
 
 async def _ask(

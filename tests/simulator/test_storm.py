@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -116,6 +117,8 @@ def believing_any_ledger(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("privacy.ledger.compared", believed)
 
 
+# A world that a bug ends in the middle leaves tasks that never ran to their end.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("plant", "law"),
     [
@@ -136,11 +139,18 @@ def test_a_planted_bug_is_found(
     monkeypatch: pytest.MonkeyPatch, plant: Callable[[pytest.MonkeyPatch], None], law: str
 ) -> None:
     plant(monkeypatch)
+    try:
+        assert _found(law), f"no storm found it: {law}"
+    finally:
+        gc.collect()  # what a world that ended in the middle left behind complains here
+
+
+def _found(law: str) -> bool:
     for seed in range(FIRST, FIRST + max(SEEDS, 25)):
         try:
             told = storm(seed)["invariants"]["by_law"][law]
         except (ActorError, DomainError):
-            return  # a phone that does not open again ends the world: found as well
+            return True  # a phone that does not open again ends the world: found as well
         if told["violated"]:
-            return
-    pytest.fail(f"no storm found it: {law}")
+            return True
+    return False
