@@ -20,6 +20,7 @@ PHONES, DAYS, SEED = 24, 1, 4
 
 
 @pytest.mark.ray
+@pytest.mark.timeout(900)  # two worlds, a cluster of ten processes, and whatever else runs here
 @pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="ray is not installed: pip install ray"
 )
