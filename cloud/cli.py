@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from platformdirs import user_data_path
 
 from cloud.admin.commands import app as operator_commands
 from cloud.admin.looking import app as looking_commands
 from cloud.announcements import tell_cloud, tell_helper
+from cloud.command_line import STATE, Json, State
 from cloud.config import DEFAULT_HELPER_PORT, DEFAULT_PORT, CloudConfig
 from cloud.console import check_bind, fail, plain_errors, print_json
 from cloud.documents import commands as document_commands
@@ -54,11 +54,6 @@ app.add_typer(watching_commands)
 app.add_typer(looking_commands)
 app.add_typer(operator_commands, name="operator")
 
-State = Annotated[
-    Path,
-    typer.Option(help="Folder of keys, database and blobs.", envvar="REVERIE_CLOUD_STATE"),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 BudgetName = Annotated[
     Literal["production", "demo"],
     typer.Option(help="Privacy budget of the rounds; demo is NOT private."),
@@ -68,13 +63,12 @@ LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
     typer.Option(help="debug: a line for every request and session."),
 ]
-_STATE = user_data_path("reverie") / "cloud"
-_HELPER_STATE = user_data_path("reverie") / "helper"
+_HELPER_STATE = STATE.with_name("helper")
 
 
 @app.command()
 def serve(
-    state: State = _STATE,
+    state: State = STATE,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = (
         DEFAULT_PORT

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from platformdirs import user_data_path
 
 from cloud.actors.watch import Alarm, standing
-from cloud.config import CloudConfig
-from cloud.console import fail, out, plain_errors, print_json
-from cloud.storage import Database
-from cloud.storage.places import has_cloud
+from cloud.command_line import STATE, Json, State, database_in
+from cloud.console import out, print_json
 
 __all__ = ["app"]
 
 app = typer.Typer()
 
-State = Annotated[
-    Path,
-    typer.Option(help="Folder of keys, database and blobs.", envvar="REVERIE_CLOUD_STATE"),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-_STATE = user_data_path("reverie") / "cloud"
-
 
 @app.command()
 def alarms(
-    state: State = _STATE,
+    state: State = STATE,
     past: Annotated[bool, typer.Option("--past", help="Also those that have cleared.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -42,13 +31,8 @@ def alarms(
 
       reverie-cloud alarms --past --json
     """
-    if not has_cloud(state):
-        fail(f"there is no cloud in {state}: start one with `reverie-cloud serve --state {state}`")
-    with plain_errors(state):
-        database = Database(CloudConfig(state=state).database_url)
-        with database.read() as connection:
-            found = standing(connection, past=past)
-        database.close()
+    with database_in(state) as database, database.read() as connection:
+        found = standing(connection, past=past)
     if as_json:
         print_json([alarm._asdict() for alarm in found])
         return

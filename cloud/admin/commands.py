@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from platformdirs import user_data_path
 
 from cloud.admin.operators import DEFAULT_DAYS, Operator, OperatorRefused, Operators, Role
-from cloud.config import DAY, CloudConfig
-from cloud.console import fail, out, plain_errors, print_json, show
-from cloud.storage import Database
-from cloud.storage.places import has_cloud
+from cloud.command_line import STATE, Json, State, database_in
+from cloud.config import DAY
+from cloud.console import fail, out, print_json, show
 
 __all__ = ["app"]
 
@@ -27,13 +25,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-State = Annotated[
-    Path,
-    typer.Option(help="Folder of keys, database and blobs.", envvar="REVERIE_CLOUD_STATE"),
-]
 Name = Annotated[str, typer.Argument(help="A person's or program's name.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-_STATE = user_data_path("reverie") / "cloud"
 
 
 @app.command()
@@ -45,7 +37,7 @@ def add(
     days: Annotated[float, typer.Option(min=0.01, max=3650, help="Days it is good for.")] = (
         DEFAULT_DAYS
     ),
-    state: State = _STATE,
+    state: State = STATE,
     as_json: Json = False,
 ) -> None:
     """Make a token for one operator; it is shown once and only its hash is kept.
@@ -71,7 +63,7 @@ def add(
 
 
 @app.command("list")
-def list_command(state: State = _STATE, as_json: Json = False) -> None:
+def list_command(state: State = STATE, as_json: Json = False) -> None:
     """List operators: name, role, whether the token still opens anything, and until when.
 
     Example:
@@ -84,7 +76,7 @@ def list_command(state: State = _STATE, as_json: Json = False) -> None:
 
 
 @app.command()
-def revoke(name: Name, state: State = _STATE, as_json: Json = False) -> None:
+def revoke(name: Name, state: State = STATE, as_json: Json = False) -> None:
     """End an operator's token and every session made with it, at once and on every gateway.
 
     Example:
@@ -106,11 +98,5 @@ def _row(one: Operator, now: float) -> dict[str, object]:
 
 @contextmanager
 def _operators(state: Path) -> Iterator[Operators]:
-    if not has_cloud(state):
-        fail(f"there is no cloud in {state}: start one with `reverie-cloud serve --state {state}`")
-    with plain_errors(state):
-        database = Database(CloudConfig(state=state).database_url)
-        try:
-            yield Operators(database)
-        finally:
-            database.close()
+    with database_in(state) as database:
+        yield Operators(database)

@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from platformdirs import user_data_path
 from sqlalchemy import Connection
 
 from cloud.actors.registry import Registry
 from cloud.admin.status import status_of
-from cloud.config import DAY, CloudConfig
-from cloud.console import fail, hint, out, plain_errors, print_json, show
+from cloud.command_line import STATE, Json, State, cloud_in, database_in
+from cloud.config import DAY
+from cloud.console import fail, hint, out, print_json, show
 from cloud.releases.lines import waiting_for
 from cloud.service import TOKEN_BYTES
-from cloud.storage import Database, facts
-from cloud.storage.places import has_cloud
+from cloud.storage import facts
 
 __all__ = ["app"]
 
@@ -38,18 +37,12 @@ MOST_ROWS = 100_000
 
 app = typer.Typer()
 
-State = Annotated[
-    Path,
-    typer.Option(help="Folder of keys, database and blobs.", envvar="REVERIE_CLOUD_STATE"),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Limit = Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Rows to list.")]
 After = Annotated[str, typer.Option(help="Go on behind where an earlier list ended.")]
-_STATE = user_data_path("reverie") / "cloud"
 
 
 @app.command()
-def status(state: State = _STATE, as_json: Json = False) -> None:
+def status(state: State = STATE, as_json: Json = False) -> None:
     """Show phones, reports, open rounds, newest releases, alarms, and whether anybody ticks.
 
     Example:
@@ -78,7 +71,7 @@ def status(state: State = _STATE, as_json: Json = False) -> None:
 
 @app.command()
 def rounds(
-    state: State = _STATE, limit: Limit = facts.PAGE, after: After = "", as_json: Json = False
+    state: State = STATE, limit: Limit = facts.PAGE, after: After = "", as_json: Json = False
 ) -> None:
     """List rounds, newest first, and what came of each.
 
@@ -92,7 +85,7 @@ def rounds(
 
 @app.command()
 def devices(
-    state: State = _STATE, limit: Limit = 1_000, after: After = "", as_json: Json = False
+    state: State = STATE, limit: Limit = 1_000, after: After = "", as_json: Json = False
 ) -> None:
     """List enrolled phones by id.
 
@@ -107,7 +100,7 @@ def devices(
 @app.command()
 def revoke(
     device_id: Annotated[str, typer.Argument(help="The id `devices` shows.")],
-    state: State = _STATE,
+    state: State = STATE,
     as_json: Json = False,
 ) -> None:
     """Shut a phone out from its next session on.
@@ -125,7 +118,7 @@ def revoke(
 
 @app.command()
 def token(
-    state: State = _STATE,
+    state: State = STATE,
     days: Annotated[float, typer.Option(min=0.01, help="Days it is good for.")] = 7.0,
     as_json: Json = False,
 ) -> None:
@@ -153,28 +146,15 @@ def _page(state: Path, look: Callable[[Connection], facts.Page]) -> list[dict[st
 
 
 def _read(state: Path, look: Callable[[Connection], T]) -> T:
-    config = _config(state)
-    with plain_errors(state):
-        database = Database(config.database_url)
-        try:
-            with database.read() as connection:
-                return look(connection)
-        finally:
-            database.close()
+    with database_in(state) as database, database.read() as connection:
+        return look(connection)
 
 
 @contextmanager
 def _registry(state: Path) -> Iterator[Registry]:
-    config = _config(state)
-    with plain_errors(state):
+    with cloud_in(state) as config:
         registry = Registry(config.database_url)
         try:
             yield registry
         finally:
             registry.close()
-
-
-def _config(state: Path) -> CloudConfig:
-    if not has_cloud(state):
-        fail(f"there is no cloud in {state}: start one with `reverie-cloud serve --state {state}`")
-    return CloudConfig(state=state)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from platformdirs import user_data_path
 
+from cloud.command_line import STATE, Json, State, no_cloud
 from cloud.config import CloudConfig
 from cloud.console import fail, out, plain_errors, print_json, show
 from cloud.documents.library import Library, Published
@@ -23,13 +23,6 @@ app = typer.Typer()
 publish = typer.Typer(help="Publish a document, or a release that waits.", no_args_is_help=True)
 app.add_typer(publish, name="publish")
 
-State = Annotated[
-    Path,
-    typer.Option(help="Folder of keys, database and blobs.", envvar="REVERIE_CLOUD_STATE"),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-_STATE = user_data_path("reverie") / "cloud"
-
 
 @publish.command()
 def knowledge(
@@ -37,7 +30,7 @@ def knowledge(
         Path, typer.Argument(help="JSON lines: id, text, language; tags, time, source.")
     ],
     name: Annotated[str, typer.Option(help="What to call it; else the file's own name.")] = "",
-    state: State = _STATE,
+    state: State = STATE,
     as_json: Json = False,
 ) -> None:
     """Publish facts that everybody may know; phones fetch what changed since the version they have.
@@ -69,7 +62,7 @@ def knowledge(
 
 
 @app.command()
-def documents(state: State = _STATE, as_json: Json = False) -> None:
+def documents(state: State = STATE, as_json: Json = False) -> None:
     """List the published documents, and what a phone fetches for each.
 
     Examples:
@@ -116,5 +109,5 @@ def _range(deltas: dict[int, int]) -> str:
 def _library(state: Path) -> Library:
     config = CloudConfig(state=state)
     if not config.signing_key.exists():
-        fail(f"there is no cloud in {state}: start one with `reverie-cloud serve --state {state}`")
+        no_cloud(state)
     return Library(config.database_url, config.blobs_url, config.signing_key)

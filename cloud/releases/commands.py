@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from platformdirs import user_data_path
 
+from cloud.command_line import STATE, Json, State, cloud_in
 from cloud.config import CloudConfig
 from cloud.console import fail, out, plain_errors, print_json, show
 from cloud.releases import steer_commands
 from cloud.releases.keys import RoleKeys
 from cloud.releases.repository import Repository, majority
 from cloud.storage import Database
-from cloud.storage.places import has_cloud
 from protocol.metadata import ROLES, Root, open_role
 
 __all__ = ["app"]
@@ -35,10 +34,6 @@ keys = typer.Typer(
 )
 app.add_typer(keys, name="keys")
 
-State = Annotated[
-    Path,
-    typer.Option(help="Folder of keys, database and blobs.", envvar="REVERIE_CLOUD_STATE"),
-]
 RootFolder = Annotated[
     Path | None,
     typer.Option("--root", help="Folder of root's keys, when they are kept offline."),
@@ -47,13 +42,11 @@ RootKeys = Annotated[
     int,
     typer.Option(min=1, max=MOST_ROOT_KEYS, help="Root keys to make; a majority of them signs."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-_STATE = user_data_path("reverie") / "cloud"
 
 
 @keys.command("init")
 def init(
-    state: State = _STATE,
+    state: State = STATE,
     root: RootFolder = None,
     root_keys: RootKeys = 1,
     as_json: Json = False,
@@ -76,7 +69,7 @@ def init(
 
 
 @keys.command("show")
-def show_keys(state: State = _STATE, root: RootFolder = None, as_json: Json = False) -> None:
+def show_keys(state: State = STATE, root: RootFolder = None, as_json: Json = False) -> None:
     """Show each role's file: version, keys, how many must sign, how many are here, expiry.
 
     Example:
@@ -92,7 +85,7 @@ def rotate(
     role: Annotated[
         Literal["targets", "snapshot", "timestamp"], typer.Argument(help="Whose key to replace.")
     ],
-    state: State = _STATE,
+    state: State = STATE,
     root: RootFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -113,7 +106,7 @@ def rotate(
 
 @keys.command("rotate-root")
 def rotate_root(
-    state: State = _STATE,
+    state: State = STATE,
     root: RootFolder = None,
     into: Annotated[
         Path | None, typer.Option(help="Folder for the new keys; else where the old ones are.")
@@ -150,11 +143,7 @@ def rotate_root(
 def _opened(
     state: Path, root: Path | None, *, make: bool = False
 ) -> Iterator[tuple[Database, RoleKeys, Repository]]:
-    config = CloudConfig(state=state)
-    with plain_errors(state):
-        if make:
-            state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _check_cloud(state, make)
+    with _founded(state) if make else cloud_in(state) as config:
         roles = RoleKeys(config.keys, root)
         database = Database(config.database_url)
         try:
@@ -163,9 +152,12 @@ def _opened(
             database.close()
 
 
-def _check_cloud(state: Path, make: bool) -> None:
-    if not make and not has_cloud(state):
-        fail(f"there is no cloud in {state}: start one with `reverie-cloud serve --state {state}`")
+@contextmanager
+def _founded(state: Path) -> Iterator[CloudConfig]:
+    """The state folder, made if need be: keys may be there before the cloud is."""
+    with plain_errors(state):
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        yield CloudConfig(state=state)
 
 
 def _tell(database: Database, roles: RoleKeys, repository: Repository, as_json: bool) -> None:

@@ -9,19 +9,17 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from platformdirs import user_data_path
 from rich.markdown import Markdown
 
 from cloud.actors.rollout import Change
-from cloud.config import CloudConfig
-from cloud.console import fail, out, plain_errors, print_json, show
+from cloud.command_line import STATE, Json, State, cloud_in, database_in
+from cloud.console import fail, out, print_json, show
 from cloud.documents.commands import publish
 from cloud.releases.card import card_of
 from cloud.releases.card_page import markdown
 from cloud.releases.lines import COLUMNS, reasons, release_lines
 from cloud.releases.steering import Order, Steering
-from cloud.storage import BlobMissing, Database
-from cloud.storage.places import has_cloud
+from cloud.storage import BlobMissing
 
 __all__ = ["app"]
 
@@ -30,20 +28,14 @@ OPERATOR = "cli"
 
 app = typer.Typer()
 
-State = Annotated[
-    Path,
-    typer.Option(help="Folder of keys, database and blobs.", envvar="REVERIE_CLOUD_STATE"),
-]
 Model = Annotated[Literal["router", "dedup"], typer.Argument(help="Whose release.")]
 Only = Annotated[
     int, typer.Option("--version", min=0, help="Only if it is this version; 0 takes any.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-_STATE = user_data_path("reverie") / "cloud"
 
 
 @app.command()
-def releases(state: State = _STATE, as_json: Json = False) -> None:
+def releases(state: State = STATE, as_json: Json = False) -> None:
     """List every candidate and release with its scores, and what waits for whom.
 
     Examples:
@@ -52,7 +44,7 @@ def releases(state: State = _STATE, as_json: Json = False) -> None:
 
       reverie-cloud releases --json
     """
-    with _database(state) as database:
+    with database_in(state) as database:
         lines = release_lines(database, cards=as_json)
     if as_json:
         print_json(lines)
@@ -66,7 +58,7 @@ def releases(state: State = _STATE, as_json: Json = False) -> None:
 def card(
     model: Model,
     version: Annotated[int, typer.Argument(min=0, help="0: the newest all may take.")] = 0,
-    state: State = _STATE,
+    state: State = STATE,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown, for a file.")
     ] = False,
@@ -80,7 +72,7 @@ def card(
 
       reverie-cloud card dedup 4 --markdown > dedup-4.md
     """
-    with _database(state) as database, database.read() as connection:
+    with database_in(state) as database, database.read() as connection:
         found = card_of(connection, model, version)
     if found is None:
         fail(f"there is no {model} {version or 'release'}: see `reverie-cloud releases`")
@@ -93,7 +85,7 @@ def card(
 
 
 @app.command()
-def halt(model: Model, version: Only = 0, state: State = _STATE, as_json: Json = False) -> None:
+def halt(model: Model, version: Only = 0, state: State = STATE, as_json: Json = False) -> None:
     """Withdraw a release that is on its way to all phones, or reject a candidate that waits.
 
     Phones that have it go back to the version before.
@@ -106,7 +98,7 @@ def halt(model: Model, version: Only = 0, state: State = _STATE, as_json: Json =
 
 
 @app.command()
-def rollback(model: Model, version: Only = 0, state: State = _STATE, as_json: Json = False) -> None:
+def rollback(model: Model, version: Only = 0, state: State = STATE, as_json: Json = False) -> None:
     """Withdraw the newest release of a model; the one before is the newest again.
 
     Examples:
@@ -119,7 +111,7 @@ def rollback(model: Model, version: Only = 0, state: State = _STATE, as_json: Js
 
 
 @app.command()
-def advance(model: Model, version: Only = 0, state: State = _STATE, as_json: Json = False) -> None:
+def advance(model: Model, version: Only = 0, state: State = STATE, as_json: Json = False) -> None:
     """Let every phone take a staged release now.
 
     Example:
@@ -130,7 +122,7 @@ def advance(model: Model, version: Only = 0, state: State = _STATE, as_json: Jso
 
 
 @publish.command("release")
-def approve(model: Model, version: Only = 0, state: State = _STATE, as_json: Json = False) -> None:
+def approve(model: Model, version: Only = 0, state: State = STATE, as_json: Json = False) -> None:
     """Let a candidate that passed the gate go out, in a cloud served with --publish by-hand.
 
     The next tick signs it; `reverie-cloud card MODEL VERSION` shows beforehand what was measured.
@@ -174,27 +166,9 @@ def _said(change: Change) -> str:
 
 @contextmanager
 def _steering(state: Path) -> Iterator[Steering]:
-    config = _config(state)
-    with plain_errors(state):
+    with cloud_in(state) as config:
         steering = Steering(config.database_url, config.blobs_url, config.keys, config.signing_key)
         try:
             yield steering
         finally:
             steering.close()
-
-
-@contextmanager
-def _database(state: Path) -> Iterator[Database]:
-    config = _config(state)
-    with plain_errors(state):
-        database = Database(config.database_url)
-        try:
-            yield database
-        finally:
-            database.close()
-
-
-def _config(state: Path) -> CloudConfig:
-    if not has_cloud(state):
-        fail(f"there is no cloud in {state}: start one with `reverie-cloud serve --state {state}`")
-    return CloudConfig(state=state)

@@ -7,32 +7,23 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from platformdirs import user_data_path
 from sqlalchemy import make_url
 
-from cloud.config import CloudConfig
+from cloud.command_line import STATE, Json, State, database_in
 from cloud.console import fail, out, plain_errors, print_json
 from cloud.storage.backup import Backup, BackupRefused, backup, restore
-from cloud.storage.database import Database
-from cloud.storage.places import has_cloud, places_of
+from cloud.storage.places import places_of
 from cloud.storage.retention import forget_device
 
 __all__ = ["app"]
 
 app = typer.Typer()
 
-State = Annotated[
-    Path,
-    typer.Option(help="Folder of keys, database and blobs.", envvar="REVERIE_CLOUD_STATE"),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-_STATE = user_data_path("reverie") / "cloud"
-
 
 @app.command("backup")
 def backup_command(
     file: Annotated[Path, typer.Argument(help="The file to write, such as cloud.tar.")],
-    state: State = _STATE,
+    state: State = STATE,
     as_json: Json = False,
 ) -> None:
     """Write keys, databases and blobs of the state folder to one file; the cloud may be running.
@@ -56,7 +47,7 @@ def backup_command(
 @app.command("restore")
 def restore_command(
     file: Annotated[Path, typer.Argument(help="What `backup` wrote.", exists=True)],
-    state: State = _STATE,
+    state: State = STATE,
     as_json: Json = False,
 ) -> None:
     """Make a state folder from a backup, whole or not at all; the folder must be new or empty.
@@ -75,7 +66,7 @@ def restore_command(
 @app.command("forget")
 def forget_command(
     device_id: Annotated[str, typer.Argument(help="The id `devices` shows.")],
-    state: State = _STATE,
+    state: State = STATE,
     as_json: Json = False,
 ) -> None:
     """Remove everything that names a phone; sums it was part of stay.
@@ -86,12 +77,8 @@ def forget_command(
 
       reverie-cloud forget 0f3a…
     """
-    if not has_cloud(state):
-        fail(f"there is no cloud in {state}: start one with `reverie-cloud serve --state {state}`")
-    with plain_errors(state):
-        database = Database(CloudConfig(state=state).database_url)
+    with database_in(state) as database:
         gone = forget_device(database, device_id)
-        database.close()
     if not any(gone):
         fail(f"no device has the id {device_id}: see `reverie-cloud devices`")
     if as_json:
