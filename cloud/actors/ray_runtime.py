@@ -259,27 +259,13 @@ class RayRef:
         """Call and wait; the actor's own exception arrives as it was raised."""
         handle, link = self._runtime._reach(self._name)
         if self._runtime._blocking:
-            return _opened(self._wait(handle, link, method, args))  # virtual time must not move
+            return _await_still(self._name, handle, link, method, args)
         return await _ask(self._name, handle, link, method, args)
 
     def tell(self, method: str, *args: Any) -> None:
         """Call and forget; the actor logs a failure."""
         handle, _ = self._runtime._reach(self._name)
         _send(self._name, handle.tell, method, args)
-
-    def _wait(self, handle: Any, link: _Link, method: str, args: tuple[Any, ...]) -> Answer:
-        ray = self._runtime._ray
-        answer = _send(self._name, handle.call, method, args)
-        while True:
-            try:
-                found: Answer = ray.get(answer, timeout=LOOK_SECONDS)
-            except ray.exceptions.GetTimeoutError:
-                if link.lost:
-                    raise ActorGone(f"the actor {self._name} is lost with its cluster") from None
-            except ray.exceptions.RayError as error:
-                raise _gone(self._name, error) from error
-            else:
-                return found
 
 
 class _HandedOn:
@@ -290,20 +276,11 @@ class _HandedOn:
 
     async def ask(self, method: str, *args: Any) -> Any:
         if self._blocking:
-            return _opened(self._wait(method, args))  # virtual time must not move
+            return _await_still(self._name, self._handle, None, method, args)
         return await _ask(self._name, self._handle, None, method, args)
 
     def tell(self, method: str, *args: Any) -> None:
         _send(self._name, self._handle.tell, method, args)
-
-    def _wait(self, method: str, args: tuple[Any, ...]) -> Answer:
-        import ray
-
-        try:
-            found: Answer = ray.get(_send(self._name, self._handle.call, method, args))
-        except ray.exceptions.RayError as error:
-            raise _gone(self._name, error) from error
-        return found
 
 
 async def _ask(
@@ -319,6 +296,25 @@ async def _ask(
     except RayError as error:
         raise _gone(name, error) from error
     return _opened(answer)
+
+
+def _await_still(
+    name: str, handle: Any, link: _Link | None, method: str, args: tuple[Any, ...]
+) -> Any:
+    """Call and wait without giving the event loop a turn: virtual time must not move."""
+    import ray
+
+    answer = _send(name, handle.call, method, args)
+    while True:
+        try:
+            found: Answer = ray.get(answer, timeout=LOOK_SECONDS)
+        except ray.exceptions.GetTimeoutError:
+            if link is not None and link.lost:
+                raise ActorGone(f"the actor {name} is lost with its cluster") from None
+        except ray.exceptions.RayError as error:
+            raise _gone(name, error) from error
+        else:
+            return _opened(found)
 
 
 def _send(name: str, remote: Any, method: str, args: tuple[Any, ...]) -> Any:
