@@ -35,9 +35,6 @@ from simulator.laws import (
     ACKED_ONCE,
     CANARY,
     CHARGED,
-    CONVERGED,
-    KEPT,
-    LAWS,
     RECEIPTED,
     RISING,
     SAME_BYTES,
@@ -48,25 +45,7 @@ from simulator.laws import (
     Tally,
 )
 
-__all__ = [
-    "ACKED_ONCE",
-    "CANARY",
-    "CHARGED",
-    "CONVERGED",
-    "KEPT",
-    "LAWS",
-    "RECEIPTED",
-    "RISING",
-    "SAME_BYTES",
-    "SIGNED",
-    "UNSUSPECTED",
-    "WINDOW",
-    "WITHIN_BUDGET",
-    "PhoneWatch",
-    "Tally",
-    "check_counts",
-    "check_published",
-]
+__all__ = ["PhoneWatch", "check_counts", "check_published"]
 
 _STOP_WITHIN = 1.0
 """Seconds after a condition ends by which all work must have stopped (law 2)."""

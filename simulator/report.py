@@ -16,7 +16,7 @@ from protocol.rounds import LOCAL_TASK, SHARED_TASKS
 from simulator.estimates import UsageSum, estimates
 from simulator.groups import groups
 from simulator.hosts import WorldPlan
-from simulator.invariants import LAWS, Tally
+from simulator.laws import LAWS, Tally
 from simulator.report_files import write
 from simulator.report_schema import SCHEMA_VERSION
 from simulator.timelines import (

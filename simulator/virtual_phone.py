@@ -32,7 +32,8 @@ from simulator.faults.disk import Died, Handle, HeldAnchor
 from simulator.faults.machine import FRAILTIES, Lifetimes
 from simulator.faults.plan import FaultPlan, Fired
 from simulator.faults.process import Apart
-from simulator.invariants import KEPT, PhoneWatch, Tally
+from simulator.invariants import PhoneWatch
+from simulator.laws import KEPT, Tally
 from simulator.network import Gateway, Network, Traffic
 from simulator.owner import Owner
 from simulator.people import Person

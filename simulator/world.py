@@ -19,7 +19,8 @@ from cloud.service import Cloud
 from simulator.cloudview import CloudView, stored_files, view_cloud
 from simulator.faults.plan import Fired, account
 from simulator.hosts import Endpoint, Hosts, LocalHosts, RayHosts, WorldPlan
-from simulator.invariants import CANARY, Tally, check_counts, check_published
+from simulator.invariants import check_counts, check_published
+from simulator.laws import CANARY, Tally
 from simulator.lives import Lives
 from simulator.people import CANARY_PREFIX
 from simulator.randomness import KeyedBits, stream_key

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from simulator import cli, world
 from simulator.cloudview import CloudView, stored_files, view_cloud
-from simulator.invariants import ACKED_ONCE, CANARY
+from simulator.laws import ACKED_ONCE, CANARY
 from simulator.people import CANARY_PREFIX
 
 from .conftest import Report

@@ -21,7 +21,8 @@ from protocol.messages import Bye, Plan, UploadBegin, UploadChunk
 from protocol.release import BlobInfo, Manifest, seal_manifest
 from protocol.wire import encode
 from simulator.availability import Track
-from simulator.invariants import (
+from simulator.invariants import PhoneWatch, check_counts, check_published
+from simulator.laws import (
     ACKED_ONCE,
     CANARY,
     CHARGED,
@@ -31,10 +32,7 @@ from simulator.invariants import (
     SIGNED,
     UNSUSPECTED,
     WINDOW,
-    PhoneWatch,
     Tally,
-    check_counts,
-    check_published,
 )
 from simulator.randomness import KeyedBits
 

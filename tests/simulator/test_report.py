@@ -14,8 +14,8 @@ from privacy.streams import USAGE_HISTOGRAMS
 from simulator.charts import Series, bars, lines
 from simulator.estimates import UsageSum, estimates
 from simulator.faults.plan import FaultPlan
-from simulator.invariants import LAWS
 from simulator.labels import fault_name, law_name
+from simulator.laws import LAWS
 from simulator.page import render
 from simulator.summary import say
 from simulator.words import count, times

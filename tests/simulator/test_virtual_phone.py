@@ -11,7 +11,7 @@ from device.settings import Settings
 from simulator.availability import PhoneAvailability, Track, draw_availability
 from simulator.corpus import load_corpus
 from simulator.faults.plan import FaultPlan
-from simulator.invariants import WINDOW
+from simulator.laws import WINDOW
 from simulator.network import GatewayConnection
 from simulator.people import Say, person_of
 from simulator.randomness import generator

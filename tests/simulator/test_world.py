@@ -6,7 +6,7 @@ import pytest
 
 from simulator.availability import fitted_window_share
 from simulator.faults.plan import FaultPlan
-from simulator.invariants import ACKED_ONCE, CONVERGED, LAWS, SAME_BYTES
+from simulator.laws import ACKED_ONCE, CONVERGED, LAWS, SAME_BYTES
 from simulator.scenario import Scenario
 from simulator.world import Options, run_world
 
