@@ -129,6 +129,7 @@ async def _session(request: web.Request) -> web.StreamResponse:
     # Frames are small and masked reports look random: compression would cost 100 KiB a phone.
     # Pings are ours, too: aiohttp would move a timer with every message.
     socket = web.WebSocketResponse(max_msg_size=MAX_FRAME, compress=False, autoping=False)
+    connection: Connection | None = None
     try:
         await socket.prepare(request)
         connection = core.open_session(request.app[CLOCK]())
@@ -138,6 +139,8 @@ async def _session(request: web.Request) -> web.StreamResponse:
         core.metrics.open_sessions.dec()
         core.door.leave()
         sockets.pop(socket, None)
+        if connection is not None:
+            connection.gone()
         drain.left()
     return socket
 

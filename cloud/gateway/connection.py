@@ -125,12 +125,15 @@ class Connection:
         """The same device has opened a newer session: this one ends."""
         if self.closed:
             return
-        # No crowd to spread: and when this session is found depends on the garbage collector, on
-        # which nothing that is drawn at random may depend.
-        self._session.finish("this phone has opened a newer session", SUPERSEDED_RETRY_SECONDS)
+        hint = self._core.spread(SUPERSEDED_RETRY_SECONDS)
+        self._session.finish("this phone has opened a newer session", hint)
         self._core.metrics.superseded.inc()
         if self.on_frames is not None:
             self.on_frames()
+
+    def gone(self) -> None:
+        """The channel is gone, however that came about: there is nothing left to supersede."""
+        self._core.left(self._device_id, self)
 
     async def _handle(self, event: Event) -> None:
         match event:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Final, TypeAlias, cast
-from weakref import WeakValueDictionary
 
 from cloud.actors.intake import COMMITTED, Outcome, UploadRow
 from cloud.actors.mailbox import MailRefused
@@ -115,7 +114,9 @@ class GatewayCore:
         limits = limits or Limits()
         self.door = Door(limits, self._chance)
         self.rations = Rations(limits)
-        self._live: WeakValueDictionary[str, Connection] = WeakValueDictionary()
+        self._live: dict[str, Connection] = {}
+        """By device. Not weak: whether a session is superseded must not be up to the garbage
+        collector, for its hint draws from the bits that a seed replays."""
         self.lookups: Batcher[str, Device | None] = Batcher(registry, "lookups", sleep)
         shards = intake if isinstance(intake, Sequence) else [intake]
         self.known: Sharded[tuple[str, bytes], bytes | None] = Sharded(
@@ -187,6 +188,11 @@ class GatewayCore:
         self._live[device_id] = connection
         if older is not None:
             older.supersede()
+
+    def left(self, device_id: str, connection: Connection) -> None:
+        """A device's connection is gone; a newer one of it stays."""
+        if self._live.get(device_id) is connection:
+            del self._live[device_id]
 
     def spread(self, seconds: float) -> float:
         """A wait, a little longer for some than for others."""

@@ -58,6 +58,21 @@ async def test_a_newer_session_of_a_device_ends_the_older_in_good_order(world: W
     assert isinstance((await newer.exchange())[0], UploadCommitted)
 
 
+async def test_a_connection_that_is_gone_is_forgotten_and_superseded_by_nobody(
+    world: World,
+) -> None:
+    phone = world.phone()
+    older = await phone.call()
+    newer = await phone.call()
+    older.server.gone()  # late: the newer one is still the device's
+    assert world.core._live == {phone.device_id: newer.server}
+    newer.server.gone()
+    assert world.core._live == {}
+    superseded = world.core.metrics.value("reverie_sessions_superseded_total")
+    await phone.call()
+    assert world.core.metrics.value("reverie_sessions_superseded_total") == superseded == 1.0
+
+
 async def test_a_stranger_ends_nobodys_session(world: World) -> None:
     """Only a device that has proven itself takes the place of another session."""
     phone, thief = world.phone(1), world.phone(2)
