@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simulator.availability import goodness_of_fit
 from simulator.charts import Band, Series, bars, heat_map, histogram, lines
 from simulator.words import Both
 
@@ -64,7 +65,7 @@ def sections(r: dict[str, Any]) -> list[Section]:
         Section("learning", Both("What the fleet learned", "机群学到了什么"),
                 [_accuracy(r), _adoption(r), _staleness(r)]),
         Section("privacy", Both("What it said, and what that cost", "说了什么，代价多少"), privacy),
-        Section("world", Both("The world", "世界"), [_week(r), _availability(r)]),
+        Section("world", Both("The world", "世界"), [_week(r), _availability(r), _fit()]),
         Section("memory", Both("Memory and traffic", "记忆与流量"), [_uploads(r), _bytes(r)]),
     ]  # fmt: skip
 
@@ -99,6 +100,27 @@ def _availability(r: dict[str, Any]) -> Card:
     text = Both("Share of time open, by local hour.", "窗口打开的时间占比，按当地小时。")
     legend = [(1, Both("this fleet", "本机群")), (2, Both("real phones", "真实手机"))]
     return Card(title, text, body, legend)
+
+
+def _fit() -> Card:
+    """The shipped model of availability beside the trace it was fitted to."""
+    told = goodness_of_fit()
+    labels = [f"{hour:02d}" for hour in range(_HOURS)]
+    hours = told["by_hour"]
+    trace = Series("trace", [(hour, _PERCENT * y) for hour, y in enumerate(hours["trace"])])
+    title = Both("The model of availability", "可用性模型")
+    drawn = [_PERCENT * share for share in hours["drawn"]]
+    body = bars(drawn, labels, title=title, unit="%", line=trace)
+    gap = _PERCENT * max(abs(a - b) for a, b in zip(hours["drawn"], hours["trace"], strict=True))
+    lengths = told["window_minutes"]["ks"]
+    text = Both(
+        f"Fitted to {told['phones']} real phones over {told['minutes']:,} minutes: at most "
+        f"{gap:.1f} points off at an hour; Kolmogorov–Smirnov distance of window lengths "
+        f"{lengths:.3f}.",
+        f"以 {told['phones']} 部真实手机的 {told['minutes']:,} 分钟拟合：各小时最多相差 "
+        f"{gap:.1f} 个百分点；窗口时长的 K–S 距离为 {lengths:.3f}。",
+    )
+    return Card(title, text, body, [(1, Both("drawn", "抽样")), (2, Both("the trace", "真实记录"))])
 
 
 def _uploads(r: dict[str, Any]) -> Card:

@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from privacy.budget import BUDGETS
 from simulator.cards import sections
 from simulator.labels import fault_name, histogram_name, law_name
 from simulator.words import Both, bytes_said, count, days_said
@@ -45,6 +46,7 @@ def render(report: dict[str, Any]) -> str:
                 count(report["virtual_days"], "virtual day"), f"{report['virtual_days']:,} 个虚拟日"
             ),
             spent=_spent(report),
+            allowed=_allowed(report),
             violations=Both(count(laws["violated"], "violation"), f"{laws['violated']:,} 次违反"),
             checks=Both(f"in {laws['checked']:,} checks", f"，共检查 {laws['checked']:,} 次"),
         )
@@ -122,6 +124,28 @@ def _spent(r: dict[str, Any]) -> Both:
     if r["budget"]["private"]:
         return Both(f"{en}.", f"{zh}。")
     return Both(f"{en}, which protects nobody.", f"{zh}，它不保护任何人。")
+
+
+def _allowed(r: dict[str, Any]) -> Both:
+    """What the production budget would allow this fleet; the report has it in English."""
+    production = BUDGETS["production"]
+    told = production.allowance(r["phones"])
+    counts, update = f"{_PERCENT * told.counts_error:.2g} %", f"{told.update_error:.2g}"
+    published = (
+        f"发布使用统计，每项误差约为全体的 {counts}"
+        if told.counts_useful
+        else f"不发布使用统计（手机太少：每项误差将约为全体的 {counts}）"
+    )
+    stepped = (
+        f"接受联邦模型更新（噪声为最大更新的 {update}）"
+        if told.updates_useful
+        else f"不接受联邦模型更新（噪声将是最大更新的 {update} 倍）"
+    )
+    zh = (
+        f"{r['phones']:,} 部手机时，production 预算（每年 ε {production.yearly_epsilon:.3g}）"
+        f"{published}；{stepped}。"
+    )
+    return Both(r["budget"]["says"], zh)
 
 
 def _versions(r: dict[str, Any]) -> list[dict[str, Any]]:
