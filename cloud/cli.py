@@ -15,6 +15,7 @@ from cloud.announcements import tell_cloud, tell_helper
 from cloud.command_line import STATE, Json, State
 from cloud.config import DEFAULT_HELPER_PORT, DEFAULT_PORT, CloudConfig
 from cloud.console import check_bind, fail, plain_errors, print_json
+from cloud.doctor.commands import app as doctor_commands
 from cloud.documents import commands as document_commands
 from cloud.helper_token import FILE_NAME
 from cloud.logs import configure_logs
@@ -52,6 +53,7 @@ app.add_typer(document_commands.app)
 app.add_typer(storage_commands)
 app.add_typer(watching_commands)
 app.add_typer(looking_commands)
+app.add_typer(doctor_commands)
 app.add_typer(operator_commands, name="operator")
 
 BudgetName = Annotated[

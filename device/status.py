@@ -31,6 +31,8 @@ class ConditionStatus(_Part):
     """0–1"""
     window_open: bool
     """They let the phone dream now, the settling time apart."""
+    reasons: tuple[str, ...] = ()
+    """Why a condition is unknown, or what else is in the way: a line each, with what to do."""
 
 
 class MemoryStatus(_Part):

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from device.conditions.adb import ADB_VARIABLE, AdbConditions
 from device.conditions.linux import LinuxConditions
 from device.conditions.scripted import ScriptedConditions
 from device.conditions.source import ConditionSource
@@ -23,13 +24,16 @@ TERMUX_VARIABLE = "TERMUX_VERSION"
 def detect(
     now: Callable[[], float] = time.time, environ: Mapping[str, str] = os.environ
 ) -> ConditionSource:
-    """A script when one is named, Termux's API inside Termux, else Linux.
+    """A script when one is named, the phone behind adb when one is, Termux's API inside Termux,
+    else Linux.
 
-    Raises `ScriptUnreadable` for a named script that cannot be used.
+    Raises `ScriptUnreadable`, `SerialInvalid`: what was named cannot be used.
     """
     script = environ.get(SCRIPT_VARIABLE)
     if script:
         return ScriptedConditions.from_json(Path(script), now)
+    if serial := environ.get(ADB_VARIABLE):
+        return AdbConditions(serial, now=now)
     if environ.get(TERMUX_VARIABLE):
         return TermuxConditions(now=now, environ=environ)
     return LinuxConditions(now=now, environ=environ)

@@ -6,11 +6,14 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from device.conditions.findings import Finding
+from device.conditions.linux_power import Power, power_of
+from device.conditions.linux_words import SAID, UNKNOWN
 from device.conditions.source import Conditions
 from device.conditions.tools import RunTool, run_tool
+from device.interfaces.words import language
 
 __all__ = ["LinuxConditions"]
 
@@ -50,17 +53,64 @@ class LinuxConditions:
         now: Callable[[], float] = time.time,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        """`environ` may name the login session (XDG_SESSION_ID) to ask for its idle hint."""
+        """`environ` says in which language, and may name the login session (XDG_SESSION_ID) to
+        ask for its idle hint."""
         self._root = Path(sys_root)
         self._run = run
         self._now = now
         self._environ = environ
+        self._place = 1 if language(environ) == "zh" else 0
 
     async def read(self) -> Conditions:
-        """The conditions now."""
-        charging, battery = _power(self._root)
+        """The conditions now, with the reason of what is unknown, and of mains that count."""
+        power, answers = await self._look()
+        return Conditions(
+            idle=answers["idle"],
+            charging=answers["charging"],
+            unmetered=answers["unmetered"],
+            battery=power.level,
+            read_at=self._now(),
+            reasons=self._reasons(power, answers),
+        )
+
+    async def diagnose(self) -> list[Finding]:
+        """Each condition with what was read for it, and what to do where it is unknown."""
+        power, answers = await self._look()
+        raw = {
+            "idle": "logind",
+            "charging": self._power_words(power),
+            "unmetered": "NetworkManager",
+        }
+        found = []
+        for name, holds in answers.items():
+            if holds is None:
+                found.append(Finding(name, "unknown", *self._unknown(name)))
+            else:
+                said = self._word("yes" if holds else "no", raw=raw[name])
+                found.append(Finding(name, "ok", said))
+        return found
+
+    async def _look(self) -> tuple[Power, dict[str, bool | None]]:
+        power = power_of(self._root)
         idle, unmetered = await asyncio.gather(self._idle(), self._unmetered())
-        return Conditions(idle, charging, unmetered, battery, read_at=self._now())
+        return power, {"idle": idle, "charging": power.charging, "unmetered": unmetered}
+
+    def _reasons(self, power: Power, answers: Mapping[str, bool | None]) -> tuple[str, ...]:
+        lines = [self._word("mains")] if power.mains_only else []
+        for name in (name for name, holds in answers.items() if holds is None):
+            said, do = self._unknown(name)
+            lines.append(self._word("reason", name=self._word(name), said=said, do=do))
+        return tuple(lines)
+
+    def _power_words(self, power: Power) -> str:
+        return self._word("mains") if power.mains_only else " · ".join(power.raw)
+
+    def _unknown(self, name: str) -> tuple[str, str]:
+        said, do = UNKNOWN[name]
+        return said[self._place], do[self._place]
+
+    def _word(self, code: str, **values: str) -> str:
+        return SAID[code][self._place].format(**values)
 
     async def _unmetered(self) -> bool | None:
         """Of the primary connection; from the devices' own words where busctl is absent."""
@@ -92,59 +142,3 @@ def _unmetered_of(listing: str) -> bool | None:
         if state == CONNECTED and answer is not None:
             answers.append(answer)
     return all(answers) if answers else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Supply:
-    kind: str
-    online: bool | None
-    status: str
-    capacity: float | None
-
-
-def _power(root: Path) -> tuple[bool | None, float | None]:
-    """(charging, battery 0 … 1) from ``class/power_supply``; no battery at all means mains."""
-    try:
-        folders = sorted((root / "class" / "power_supply").iterdir())
-    except FileNotFoundError:
-        # A kernel without the class has no battery; a missing sysfs says nothing.
-        return (True if (root / "class").is_dir() else None), None
-    except OSError:
-        return None, None
-    supplies = [supply for folder in folders if (supply := _supply(folder)) is not None]
-    batteries = [supply for supply in supplies if supply.kind == "Battery"]
-    levels = [supply.capacity for supply in batteries if supply.capacity is not None]
-    return _charging(supplies, batteries), min(levels, default=None)
-
-
-def _charging(supplies: list[_Supply], batteries: list[_Supply]) -> bool | None:
-    if not batteries:
-        return True
-    states = [battery.status for battery in batteries]
-    if "Discharging" in states:
-        return False  # also on a charger too weak for the load
-    if any(supply.online for supply in supplies if supply.kind != "Battery"):
-        return True
-    if all(state in ("Charging", "Full", "Not charging") for state in states):
-        return True
-    return None
-
-
-def _supply(folder: Path) -> _Supply | None:
-    """One power supply, or None when it is absent or belongs to a peripheral."""
-    kind = _word(folder / "type")
-    if kind not in ("Battery", "Mains", "USB", "Wireless"):
-        return None
-    if _word(folder / "scope") == "Device" or _word(folder / "present") == "0":
-        return None
-    online, capacity = _word(folder / "online"), _word(folder / "capacity")
-    level = min(int(capacity), 100) / 100 if capacity.isdecimal() else None
-    return _Supply(kind, online not in ("", "0"), _word(folder / "status"), level)
-
-
-def _word(path: Path) -> str:
-    """The file's text; "" when it cannot be read (drivers raise ENODEV and EINVAL at will)."""
-    try:
-        return path.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return ""

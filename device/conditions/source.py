@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-__all__ = ["AnnouncingSource", "ConditionSource", "Conditions"]
+__all__ = ["FREE_FLOOR", "AnnouncingSource", "ConditionSource", "Conditions"]
+
+FREE_FLOOR = 50 * 10**6
+"""Bytes that must be free for work, where that is measured (AOSP FederatedCompute's floor)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,12 @@ class Conditions:
     """Charge, 0 … 1; None when there is no battery or it cannot be read."""
     read_at: float
     """Unix seconds, UTC, at which the reading was taken."""
+    hot: bool | None = None
+    """Warm to Android's thermal status MODERATE or beyond; None where nothing tells."""
+    free: int | None = None
+    """Bytes free where the phone's store lies; None when not measured."""
+    reasons: tuple[str, ...] = field(default=(), compare=False)
+    """Why a condition is unknown, or what else is in the way: a line each, with what to do."""
 
     @property
     def all_hold(self) -> bool:

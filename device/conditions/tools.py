@@ -7,9 +7,27 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
 
-__all__ = ["TOOL_LIMIT", "RunTool", "run_tool"]
+__all__ = ["TOOL_LIMIT", "AskTool", "RunTool", "Said", "Trouble", "ask_tool", "run_tool"]
 
+Trouble = Literal["", "absent", "late", "failed", "unreadable"]
+"""How a tool failed: not there (or not executable), over time, exit code ≠ 0, too long or not
+UTF-8. Empty: it did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a tool printed, or how it failed."""
+
+    text: str | None
+    """None exactly when there is trouble."""
+    trouble: Trouble = ""
+
+
+AskTool = Callable[[Sequence[str]], Awaitable[Said]]
+"""Runs a command line."""
 RunTool = Callable[[Sequence[str]], Awaitable[str | None]]
 """Runs a command line; what it printed, or None when it failed in whatever way."""
 
@@ -20,7 +38,12 @@ MAX_OUTPUT = 256 * 1024
 
 
 async def run_tool(argv: Sequence[str], *, limit: float = TOOL_LIMIT) -> str | None:
-    """What `argv` printed, or None: absent, over time, too long, not UTF-8, or exit code ≠ 0.
+    """What `argv` printed, or None for any trouble `ask_tool` tells."""
+    return (await ask_tool(argv, limit=limit)).text
+
+
+async def ask_tool(argv: Sequence[str], *, limit: float = TOOL_LIMIT) -> Said:
+    """What `argv` printed within `limit` seconds, or its trouble.
 
     The tool runs in its own session and its whole process group is killed at the end, also when
     the caller is cancelled: a Termux:API wrapper leaves its helper behind otherwise.
@@ -30,7 +53,7 @@ async def run_tool(argv: Sequence[str], *, limit: float = TOOL_LIMIT) -> str | N
         try:
             process = await _start(argv, write_fd)
         except OSError:
-            return None
+            return Said(None, "absent")
         finally:
             os.close(write_fd)
         try:
@@ -38,11 +61,13 @@ async def run_tool(argv: Sequence[str], *, limit: float = TOOL_LIMIT) -> str | N
                 output = await _read_all(pipe)
                 code = await process.wait()
         except TimeoutError:
-            return None
+            return Said(None, "late")
         finally:
             _kill_group(process)
             await process.wait()
-    return output if code == 0 else None
+    if code != 0:
+        return Said(None, "failed")
+    return Said(None, "unreadable") if output is None else Said(output)
 
 
 async def _start(argv: Sequence[str], write_fd: int) -> asyncio.subprocess.Process:

@@ -8,12 +8,13 @@ import structlog
 import typer
 from rich.text import Text
 
-from device.conditions import ScriptUnreadable
+from device.conditions import ScriptUnreadable, SerialInvalid
 from device.interfaces.commands import (
     account,
     agent,
     backup,
     daemon,
+    doctor,
     erase,
     keys,
     knowledge,
@@ -33,7 +34,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for group in (setup, talk, see, erase, account, agent, backup, keys, knowledge, probe, daemon):
+for group in (
+    setup, talk, see, erase, account, agent, backup, keys, knowledge, probe, daemon, doctor,
+):  # fmt: skip
     app.add_typer(group.app)
 
 
@@ -42,7 +45,7 @@ def main() -> None:
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     try:
         app()
-    except (*EXPECTED, ScriptUnreadable) as error:
+    except (*EXPECTED, ScriptUnreadable, SerialInvalid) as error:
         errors.print(Text.assemble(("error: ", "red"), str(error)), soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:

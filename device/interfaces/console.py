@@ -17,6 +17,7 @@ from device.interfaces.home import open_phone, reach_phone
 from device.interfaces.service import PhoneCalls
 
 __all__ = [
+    "Adb",
     "AsJson",
     "Home",
     "Script",
@@ -52,15 +53,26 @@ Script = Annotated[
         help="Read idle, charging and unmetered from this JSON script, not from the machine.",
     ),
 ]
+Adb = Annotated[
+    str | None,
+    typer.Option(
+        "--adb",
+        envvar="REVERIE_ADB",
+        metavar="SERIAL",
+        help="Read them from the emulator or phone that `adb devices` lists under this serial.",
+    ),
+]
 
 Work = Callable[[PhoneCalls], Coroutine[Any, Any, None]]
 
 
-def with_phone(home: Path, work: Work, conditions: Path | None = None) -> None:
+def with_phone(
+    home: Path, work: Work, conditions: Path | None = None, adb: str | None = None
+) -> None:
     """Run `work` on the phone in `home`: through its daemon, or opened here."""
 
     async def whole() -> None:
-        async with reach_phone(home, conditions) as phone:
+        async with reach_phone(home, conditions, adb) as phone:
             await work(phone)
 
     asyncio.run(whole())

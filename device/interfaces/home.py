@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from device.actors import SystemClock
-from device.conditions import ConditionSource, ScriptedConditions, detect
+from device.conditions import AdbConditions, ConditionSource, ScriptedConditions, detect
 from device.endpoint import Endpoint
 from device.interfaces.service import PhoneCalls, reach
 from device.language.extractors import Extractor
@@ -48,25 +48,32 @@ __all__ = [
 NEW_PASSPHRASE_VARIABLE = "REVERIE_NEW_PASSPHRASE"  # noqa: S105 - a variable's name
 
 
-def conditions_of(script: Path | None) -> ConditionSource:
-    """The machine's own senses, or a script of intervals."""
+def conditions_of(script: Path | None, adb: str | None = None) -> ConditionSource:
+    """The machine's own senses, those of the phone that adb knows as `adb`, or a script's."""
+    if adb and script is None:
+        return AdbConditions(adb, now=SystemClock().now)
     return ScriptedConditions.from_json(script, SystemClock().now) if script else detect()
 
 
 @asynccontextmanager
-async def reach_phone(folder: Path, script: Path | None = None) -> AsyncIterator[PhoneCalls]:
+async def reach_phone(
+    folder: Path, script: Path | None = None, adb: str | None = None
+) -> AsyncIterator[PhoneCalls]:
     """The phone that lives in `folder`: through its daemon where one runs, else opened here."""
     async with reach(folder, load_settings(folder)) as served:
         if served is not None:
             yield served
             return
-    async with open_phone(folder, script) as phone:
+    async with open_phone(folder, script, adb=adb) as phone:
         yield phone
 
 
 @asynccontextmanager
 async def open_phone(
-    folder: Path, script: Path | None = None, observer: Observer | None = None
+    folder: Path,
+    script: Path | None = None,
+    observer: Observer | None = None,
+    adb: str | None = None,
 ) -> AsyncIterator[Phone]:
     """Open the phone that lives in `folder` and close it afterwards.
 
@@ -83,7 +90,7 @@ async def open_phone(
             bits=os.urandom,
             storage=storage,
             protector=protector,
-            conditions=conditions_of(script),
+            conditions=conditions_of(script, adb),
             rng=np.random.Generator(np.random.Philox(key=secrets.randbits(128))),
             anchor=FileAnchor(anchor_file(folder, os.environ)),
             connect=websocket(settings.cloud_url) if settings.cloud_url else None,

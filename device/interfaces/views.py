@@ -180,6 +180,8 @@ def _window(status: Status) -> Text:
         f"unmetered {words[conditions.unmetered]}, battery {battery}; unknown counts as no)",
         style="default",
     )
+    for reason in conditions.reasons:
+        state.append(f"\n{reason}", style="yellow")
     return state
 
 

@@ -72,6 +72,7 @@ class StatusCalls:
                 unmetered=conditions.unmetered,
                 battery=conditions.battery,
                 window_open=self.window.allows(conditions),
+                reasons=conditions.reasons,
             ),
             memory=MemoryStatus(
                 turns=raw.turns,

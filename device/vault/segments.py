@@ -80,6 +80,14 @@ class SegmentFiles:
             self._storage.sync(self._file(segment))
         return replace(segment, end=end, count=count, length=offset)
 
+    def torn(self, segment: Segment) -> int:
+        """Bytes behind the last good frame of a segment not closed: an append that was cut off."""
+        try:
+            written = self._storage.size(self._file(segment))
+        except FileNotFoundError:
+            return 0
+        return written - self.recover(segment, make_durable=False).length
+
     def delete(self, segments: Iterable[Segment]) -> None:
         """Remove the segments' files."""
         for segment in segments:

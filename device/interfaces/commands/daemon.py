@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from device.interfaces.console import (
+    Adb,
     AsJson,
     Home,
     Script,
@@ -30,7 +31,7 @@ app = typer.Typer()
 
 
 @app.command(epilog="Example:  reverie-device status --json")
-def status(home: Home, conditions: Script = None, as_json: AsJson = False) -> None:
+def status(home: Home, conditions: Script = None, adb: Adb = None, as_json: AsJson = False) -> None:
     """Conditions, window, memory sizes, versions, privacy budget."""
 
     async def work(phone: PhoneCalls) -> None:
@@ -40,7 +41,7 @@ def status(home: Home, conditions: Script = None, as_json: AsJson = False) -> No
         else:
             console.print(status_table(state))
 
-    with_phone(home, work, conditions)
+    with_phone(home, work, conditions, adb)
 
 
 @app.command(epilog="Example:  reverie-device dream --now")
@@ -97,12 +98,18 @@ def revert(
     with_phone(home, work)
 
 
-@app.command(epilog="Example:  reverie-device run   (stop it with Ctrl-C)")
-def run(home: Home, conditions: Script = None) -> None:
+@app.command(
+    epilog="Examples:  reverie-device run   (stop it with Ctrl-C)  ·  "
+    "reverie-device run --adb emulator-5554   (this computer works when that emulator is idle)"
+)
+def run(home: Home, conditions: Script = None, adb: Adb = None) -> None:
     """The daemon: dreams whenever the phone is idle, charging and on unmetered Wi-Fi."""
 
     async def watch() -> None:
-        async with open_phone(home, conditions, Narrator(console)) as phone, serving(phone, home):
+        async with (
+            open_phone(home, conditions, Narrator(console), adb) as phone,
+            serving(phone, home),
+        ):
             console.print(f"Reverie watches over {home}; stop it with Ctrl-C.", soft_wrap=True)
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, _interrupt)
             await phone.run()

@@ -14,6 +14,8 @@ Supply = dict[str, str]
 AC_ON: Supply = {"type": "Mains", "online": "1"}
 AC_OFF: Supply = {"type": "Mains", "online": "0"}
 MOUSE: Supply = {"type": "Battery", "scope": "Device", "status": "Discharging", "capacity": "5"}
+USB_PD: Supply = {"type": "USB", "online": "2"}
+LIMITED: Supply = {"charge_control_end_threshold": "80"}
 
 
 def battery(status: str, capacity: str = "80") -> Supply:
@@ -46,6 +48,21 @@ POWER: list[tuple[dict[str, Supply], bool | None, float | None]] = [
     ({"BAT0": battery("Full"), "BAT1": battery("Discharging", "10")}, False, 0.1),
     ({"BAT0": battery("Charging", "20"), "BAT1": battery("Full", "100")}, True, 0.2),
     ({"BAT0": battery("Unknown")}, None, 0.8),
+    # A charge limiter holds the battery where it is; no plug is listed, or one that is in or out.
+    ({"BAT0": battery("Not charging") | LIMITED}, True, 0.8),
+    ({"AC": AC_ON, "BAT0": battery("Not charging") | LIMITED}, True, 0.8),
+    ({"AC": AC_OFF, "BAT0": battery("Not charging") | LIMITED}, False, 0.8),
+    ({"AC": AC_OFF, "BAT0": battery("Full", "100")}, False, 1.0),
+    ({"AC": AC_OFF, "BAT0": battery("Charging")}, True, 0.8),
+    ({"AC": AC_OFF, "USBC": USB_PD, "BAT0": battery("Full", "100")}, True, 1.0),
+    ({"AC": AC_OFF, "USBC": USB_PD, "BAT0": battery("Not charging")}, True, 0.8),
+    ({"AC": AC_ON, "BAT0": battery("Charging"), "BAT1": battery("Unknown", "7")}, True, 0.07),
+    ({"BAT0": battery("Charging"), "BAT1": battery("Unknown", "7")}, None, 0.07),
+    ({"pad": {"type": "Wireless", "online": "1"}, "BAT0": battery("Unknown")}, True, 0.8),
+    ({"hid": MOUSE, "AC": AC_OFF, "BAT0": battery("Discharging", "42")}, False, 0.42),
+    ({"hid": MOUSE | {"status": "Charging"}, "BAT0": battery("Discharging", "42")}, False, 0.42),
+    ({"ups": {"type": "UPS", "status": "Discharging", "capacity": "3"}}, True, None),
+    ({"AC": AC_ON, "BAT0": battery("Charging", "9" * 5000)}, True, None),
     ({"AC": AC_OFF, "BAT0": battery("Unknown", "")}, None, None),
     ({"USBC": {"type": "USB", "online": "2"}, "BAT0": battery("Unknown")}, True, 0.8),
     ({"hid": MOUSE}, True, None),
@@ -81,6 +98,45 @@ async def test_metered_by_the_manager(bench: Bench, printed: str, unmetered: boo
     reading = await source.read()
     assert reading.unmetered is unmetered
     assert reading.idle is None
+
+
+CHINESE = {"LANG": "zh_CN.UTF-8"}
+
+
+async def test_mains_without_a_battery_are_said_to_count(tmp_path: Path) -> None:
+    root = tree(tmp_path, hid=MOUSE)
+    reading = await LinuxConditions(root, absent, environ={}).read()
+    assert reading.reasons[0] == "no battery: mains count as charging"
+    assert "市电" in (await LinuxConditions(root, absent, environ=CHINESE).read()).reasons[0]
+    found = {each.name: each for each in await LinuxConditions(root, absent, environ={}).diagnose()}
+    assert found["charging"].said == "yes (no battery: mains count as charging)"
+
+
+async def test_what_is_unknown_is_said_with_what_to_do(tmp_path: Path) -> None:
+    root = tree(tmp_path, AC=AC_OFF, BAT0=battery("Unknown", "41"))
+    reading = await LinuxConditions(root, absent, environ={}).read()
+    assert [line.split(":")[0] for line in reading.reasons] == [
+        "idle unknown",
+        "charging unknown",
+        "unmetered unknown",
+    ]
+    found = await LinuxConditions(root, absent, environ=CHINESE).diagnose()
+    assert {each.state for each in found} == {"unknown"}
+    assert all(each.do for each in found)
+
+
+async def test_a_diagnosis_shows_the_raw_readings(bench: Bench) -> None:
+    bench.tool("busctl", 'case "$2" in *login1) echo "b false";; *) echo "u 4";; esac')
+    root = tree(bench.folder, AC=AC_ON, BAT0=battery("Not charging"), hid=MOUSE)
+    found = [
+        (each.name, each.state, each.said)
+        for each in await LinuxConditions(root, environ={}).diagnose()
+    ]
+    assert found == [
+        ("idle", "ok", "no (logind)"),
+        ("charging", "ok", "yes (Mains online · Battery Not charging 80%)"),
+        ("unmetered", "ok", "yes (NetworkManager)"),
+    ]
 
 
 def device(name: str, state: str, metered: str) -> str:

@@ -26,7 +26,7 @@ OWNERS = (
     "list", "show", "why", "forget", "unarchive", "export", "restore", "prefer", "init", "record",
     "import", "recall", "feedback", "status", "dream", "sync", "run", "undo-merge", "rotate-keys",
     "probe", "mcp", "web", "context", "skills", "skill", "add-skill", "import-episodes",
-    "knowledge list", "knowledge drop", "knowledge take",
+    "knowledge list", "knowledge drop", "knowledge take", "doctor",
 )  # fmt: skip
 
 
@@ -42,7 +42,19 @@ def test_every_command_says_what_it_does_with_an_example(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["list", "show", "why", "forget", "unarchive", "export", "restore", "prefer", "status"]
+    "name",
+    [
+        "list",
+        "show",
+        "why",
+        "forget",
+        "unarchive",
+        "export",
+        "restore",
+        "prefer",
+        "status",
+        "doctor",
+    ],
 )
 def test_seeing_and_erasing_speak_json_too(name: str) -> None:
     assert isinstance(COMMANDS, typer.core.TyperGroup)
