@@ -12,9 +12,11 @@ from device.conditions import ConditionSource
 from device.endpoint import Endpoint
 from device.language.extractors import Extractor
 from device.observer import Observer, Silent
+from device.readings import forget_readings
 from device.recall.embedders import Embedder
 from device.sync.adoption import Examiner
 from device.sync.channel import Connect
+from device.sync.modelpool import ModelPool
 from device.vault import KeyProtector, Storage
 from privacy import BitSource
 from privacy.anchor import Anchor
@@ -51,3 +53,9 @@ class Machine:
     """The model service the settings name for distilling; None: nothing goes to one."""
     examiner: Examiner | None = None
     """Plays the memory probes before a release is adopted; None: only its score decides."""
+    forget_readings: Callable[[], None] = forget_readings
+    """Drops what this process keeps of texts for speed. Where many phones share a process and none
+    holds anybody's secrets, one phone's forgetting need not drop what the others keep."""
+    models: ModelPool | None = None
+    """Shares the parameters of models with other phones of the process; None: it is the only one.
+    """

@@ -58,7 +58,6 @@ from device.owner.erasing import Forgotten
 from device.owner.glance import StatusCalls
 from device.owner.knowledge import KnowledgeCalls
 from device.owner.records import Layers
-from device.readings import forget_readings
 from device.recall import Recaller, Router, judge_with
 from device.recall.dense import DenseIndex
 from device.recall.embedders import BUILTIN
@@ -157,7 +156,7 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
             machine.clock,
             machine.observer,
         )
-        self.shelf = Shelf(logs["releases"], settings.root_sha256)
+        self.shelf = Shelf(logs["releases"], settings.root_sha256, machine.models)
         self.usage = Usage(logs["usage"])
         self.examples = ExampleStore(logs["examples"])
         self.window = Window(
@@ -199,6 +198,7 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
                 self.shelf.adopted("router"),
                 settings.zone,
                 floors=self.floors,
+                weights=self.shelf.weights("router"),
             ),
             machine.clock,
             judge_provider=lambda: judge_with(self.shelf.weights("dedup")),
@@ -294,7 +294,7 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
 
     async def _release(self) -> None:
         """Let go of what can be read or made again."""
-        forget_readings()
+        self._machine.forget_readings()
         await self._recaller.seal(release=True)
 
     async def _refill(self) -> None:

@@ -29,6 +29,7 @@ __all__ = [
     "BUDGETS",
     "DAY",
     "DEMO",
+    "LARGEST_UPDATE_NOISE",
     "LOCAL_TASK",
     "MODEL_CLIP",
     "PRODUCTION",
@@ -70,7 +71,7 @@ _LARGEST_LOCAL_ERROR = 0.06
 """Standard deviation of a share above which a private budget publishes no local histogram: what
 500 phones get from a helper."""
 
-_LARGEST_UPDATE_NOISE = 0.5
+LARGEST_UPDATE_NOISE = 0.5
 """L2 noise of the mean update, in clips, above which a federated step is refused."""
 
 
@@ -223,7 +224,7 @@ class Budget:
         counts = self._mean_noise("usage", n)
         update = self._mean_noise("router", n) / MODEL_CLIP * math.sqrt(dimension)
         counts_useful = n >= max(fewest, _FEWEST_FOR_COUNTS if self.private else 0)
-        updates_useful = n >= fewest and update <= _LARGEST_UPDATE_NOISE
+        updates_useful = n >= fewest and update <= LARGEST_UPDATE_NOISE
         local = self.local.error(n)
         local_useful = n >= self.local.n_min and not (self.private and local > _LARGEST_LOCAL_ERROR)
         fleet = (

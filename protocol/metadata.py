@@ -26,6 +26,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeAlias, cast
 
 from pydantic import Field
@@ -75,6 +76,8 @@ MAX_FILE: Final[Mapping[Role, int]] = {
     "targets": 16 * KIB,
 }
 """Bytes of one file. A cloud with one key a role and four models writes 1.4, 0.5, 0.5, 2 KB."""
+_REMEMBERED_FILES: Final = 64
+"""Parsed files remembered, of 2 KB each: a day's timestamps and snapshots and what they name."""
 MAX_KEYS: Final = 16
 MAX_SIGNATURES: Final = 32
 MAX_TARGETS: Final = 48
@@ -251,7 +254,15 @@ class RoleFile:
 
 def open_role(data: bytes) -> RoleFile:
     """Parse one file; MetadataRefused("endless") when it is over its role's limit, "malformed"
-    when it is anything but a file of this schema. Signatures are not checked."""
+    when it is anything but a file of this schema. Signatures are not checked.
+
+    The same bytes give the same object while it is remembered: a cloud shows the same few files to
+    all of its phones, and thousands of those may live in one process."""
+    return _opened(bytes(data))
+
+
+@lru_cache(maxsize=_REMEMBERED_FILES)
+def _opened(data: bytes) -> RoleFile:
     if len(data) > max(MAX_FILE.values()):
         raise MetadataRefused("endless", f"a file of {len(data)} bytes")
     fields = _parsed(data)

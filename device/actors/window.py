@@ -18,7 +18,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
 from device.actors.clock import Clock
-from device.conditions.source import AnnouncingSource, Conditions, ConditionSource
+from device.conditions.source import FREE_FLOOR, AnnouncingSource, Conditions, ConditionSource
 
 __all__ = ["Conditions", "Outcome", "Window", "checkpoint"]
 
@@ -92,9 +92,14 @@ class Window:
         return now <= self._good_until and self._settled(now)
 
     def allows(self, reading: Conditions) -> bool:
-        """Whether `reading` lets work run, the settling time apart: unknown counts as no."""
+        """Whether `reading` lets work run, the settling time apart.
+
+        Of the three conditions unknown counts as no. Charge, heat and space hinder where they are
+        known: a machine without a battery has no charge to tell.
+        """
         enough = reading.battery is None or reading.battery >= self._battery_floor
-        return reading.all_hold and enough
+        room = reading.free is None or reading.free >= FREE_FLOOR
+        return reading.all_hold and enough and room and reading.hot is not True
 
     async def opened(self) -> None:
         """Return as soon as the window is open; may wait for days."""

@@ -4,13 +4,15 @@ A router example is a query's features with one label a layer: 1 where a memory 
 from. A dedup example is a pair's features with its class. Only features are kept, never the words,
 and they are kept as float16: the models' grids are far coarser than its 11 bits. Beside them stand
 short digests of the turns, texts and words they were made from: what a user forgets takes the
-examples drawn from it along.
+examples drawn from it along. All of it stays in the sealed log, where training reads it; RAM holds
+no more than where each example stands.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgpack
@@ -45,6 +47,7 @@ class ExampleInvalid(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class _Example:
+    model: str
     sequence: int
     features: NDArray[np.float16]
     label: NDArray[np.float16]
@@ -52,18 +55,22 @@ class _Example:
 
 
 class ExampleStore:
-    """The only owner of the log it is given; reads it once, so a restart resumes where it was."""
+    """The only owner of the log it is given; a restart resumes where it was."""
 
     def __init__(self, log: SealedLog, *, limit: int = MAX_EXAMPLES) -> None:
         self._log = log
         self._limit = limit
-        self._examples: dict[str, list[_Example]] = {model: [] for model in SPECS}
+        self._sequences = {model: array("q") for model in SPECS}
+        """Where the examples of each model stand in the log, oldest first."""
         self._barred: set[bytes] = set()
         """Marks of turns forgotten meanwhile: feedback on an older answer may still name them."""
         stale = []
         for sequence, payload in log.read():
-            if not self._replay(sequence, payload):
+            example = _example_of(sequence, payload)
+            if example is None:
                 stale.append(sequence)
+            else:
+                self._sequences[example.model].append(sequence)
         if stale:
             log.erase(stale)
         self._trim(slack=0)
@@ -93,12 +100,14 @@ class ExampleStore:
     def training_set(self, model: str) -> tuple[Array, Array]:
         """The newest examples of `model`, (n, inputs) and (n, outputs), n may be 0."""
         spec = SPECS[model]
-        kept = self._examples[model][-self._limit :]
-        inputs = np.zeros((len(kept), spec.layers[0]), np.float32)
-        labels = np.zeros((len(kept), spec.layers[-1]), np.float32)
-        for row, example in enumerate(kept):
-            inputs[row] = example.features
-            labels[row] = example.label
+        newest = self._sequences[model][-self._limit :]
+        inputs = np.zeros((len(newest), spec.layers[0]), np.float32)
+        labels = np.zeros((len(newest), spec.layers[-1]), np.float32)
+        if newest:
+            mine = (one for one in self._read(newest[0] - 1) if one.model == model)
+            for row, example in enumerate(mine):
+                inputs[row] = example.features
+                labels[row] = example.label
         return inputs, labels
 
     def forget(
@@ -110,24 +119,23 @@ class ExampleStore:
         self._barred |= turn_marks
         wanted = turn_marks | {_mark("text", _letters(text)) for text in texts}
         every = frozenset(_word_marks(words))
-        gone = []
-        for model, examples in self._examples.items():
-            doomed = [bool(e.marks & wanted or (every and every <= e.marks)) for e in examples]
-            gone += [e.sequence for e, going in zip(examples, doomed, strict=True) if going]
-            self._examples[model] = [
-                e for e, going in zip(examples, doomed, strict=True) if not going
-            ]
+        gone = {
+            example.sequence
+            for example in self._read()
+            if example.marks & wanted or (every and every <= example.marks)
+        }
         if gone:
-            self._log.erase(sorted(gone))
+            for model, held in self._sequences.items():
+                self._sequences[model] = array("q", (n for n in held if n not in gone))
+            self._log.erase(gone)
         return len(gone)
 
     def forget_all(self) -> int:
         """Erase every example for good; returns how many there were."""
-        gone = [e.sequence for examples in self._examples.values() for e in examples]
+        gone = [sequence for held in self._sequences.values() for sequence in held]
         if gone:
-            self._log.erase(sorted(gone))
-        for examples in self._examples.values():
-            examples.clear()
+            self._log.erase(gone)
+        self._sequences = {model: array("q") for model in SPECS}
         return len(gone)
 
     def _add(self, spec: ModelSpec, features: Array, label: Array, marks: frozenset[bytes]) -> None:
@@ -141,29 +149,34 @@ class ExampleStore:
         joined = b"".join(sorted(marks))
         entry = [spec.name, FEATURE_VERSION, _to_bytes(half), _to_bytes(target), joined]
         sequence = self._log.append(msgpack.packb(entry))
-        self._examples[spec.name].append(_Example(sequence, half, target, marks))
+        self._sequences[spec.name].append(sequence)
         self._trim(slack=ERASE_BATCH)
 
-    def _replay(self, sequence: int, payload: bytes) -> bool:
-        """Take one logged example; False when it was made with other features or another model,
-        or before examples knew what they were made from."""
-        match msgpack.unpackb(payload):
-            case [str(model), version, bytes(features), bytes(label), bytes(marks)] if (
-                model in SPECS and version == FEATURE_VERSION
-            ):
-                cut = range(0, len(marks), MARK_BYTES)
-                known = frozenset(marks[start : start + MARK_BYTES] for start in cut)
-                example = _Example(sequence, _from_bytes(features), _from_bytes(label), known)
-                self._examples[model].append(example)
-                return True
-        return False
+    def _read(self, after: int = -1) -> Iterator[_Example]:
+        """The examples with a sequence over `after`, oldest first."""
+        for sequence, payload in self._log.read(after):
+            if (example := _example_of(sequence, payload)) is not None:
+                yield example
 
     def _trim(self, slack: int) -> None:
-        for model, examples in self._examples.items():
-            surplus = len(examples) - self._limit
+        for model, held in self._sequences.items():
+            surplus = len(held) - self._limit
             if surplus > slack:
-                self._log.erase([example.sequence for example in examples[:surplus]])
-                self._examples[model] = examples[surplus:]
+                self._log.erase(held[:surplus])
+                self._sequences[model] = held[surplus:]
+
+
+def _example_of(sequence: int, payload: bytes) -> _Example | None:
+    """A logged example; None when it was made with other features or another model, or before
+    examples knew what they were made from."""
+    match msgpack.unpackb(payload):
+        case [str(model), version, bytes(features), bytes(label), bytes(marks)] if (
+            model in SPECS and version == FEATURE_VERSION
+        ):
+            cut = range(0, len(marks), MARK_BYTES)
+            known = frozenset(marks[start : start + MARK_BYTES] for start in cut)
+            return _Example(model, sequence, _from_bytes(features), _from_bytes(label), known)
+    return None
 
 
 def layer_label(used: Iterable[Layer]) -> Array:

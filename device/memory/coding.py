@@ -15,6 +15,7 @@ __all__ = [
     "item_to_fields",
     "turn_from_payload",
     "turn_id",
+    "turn_of",
     "turn_sequence",
     "turn_to_payload",
 ]
@@ -54,6 +55,12 @@ def turn_to_payload(draft: TurnDraft) -> bytes:
     """One turn as a msgpack array; its id is the log's sequence number and is not repeated."""
     fields = [draft.at, draft.speaker, draft.text, draft.session, draft.source, draft.kind]
     return bytes(msgpack.packb(fields))
+
+
+def turn_of(sequence: int, draft: TurnDraft) -> Turn:
+    """The turn that `draft` became at `sequence` in the raw log."""
+    d = draft
+    return Turn(turn_id(sequence), d.at, d.speaker, d.text, d.session, d.source, d.kind)
 
 
 def turn_from_payload(sequence: int, payload: bytes) -> Turn:

@@ -26,6 +26,7 @@ __all__ = [
     "ItemsByIds",
     "ListArchived",
     "ListItems",
+    "Reached",
     "Restore",
     "StaleBatch",
     "StructuredSize",
@@ -215,6 +216,12 @@ class Consolidated(Request[int]):
 @dataclass(frozen=True)
 class Covered(Request[frozenset[int]]):
     """Turns above the sequence consolidated so far that need no consolidation any more."""
+
+
+@dataclass(frozen=True)
+class Reached(Request[tuple[int, int]]):
+    """The revision, and the raw sequence consolidated so far: what an index asks at every recall,
+    and so without anything that must be counted."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from device.actors import PromptActor, Request
-from device.memory.coding import turn_from_payload, turn_id, turn_sequence, turn_to_payload
+from device.memory.coding import turn_id, turn_of, turn_sequence, turn_to_payload
 from device.memory.records import Turn, TurnDraft
 from device.memory.turnstore import TurnStore
 from device.vault import SealedLog
@@ -165,15 +165,12 @@ class RawMemory(PromptActor):
         for sequence, payload in zip(sequences, payloads, strict=True):
             self._turns.append(sequence, payload)
             self._last = sequence
-        return [
-            turn_from_payload(sequence, payload)
-            for sequence, payload in zip(sequences, payloads, strict=True)
-        ]
+        # The caller's own texts, not copies read back: many who are told the same may share one.
+        return [turn_of(sequence, draft) for sequence, draft in zip(sequences, drafts, strict=True)]
 
     def _by_ids(self, ids: tuple[str, ...] | list[str]) -> list[Turn]:
         sequences = (turn_sequence(identifier) for identifier in ids)
-        found = (self._turns.get(sequence) for sequence in sequences if sequence is not None)
-        return [turn for turn in found if turn is not None]
+        return self._turns.many(sequence for sequence in sequences if sequence is not None)
 
     def _forget(self, ids: tuple[str, ...] | list[str]) -> int:
         held = sorted({turn.sequence for turn in self._by_ids(ids)})

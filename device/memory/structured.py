@@ -7,7 +7,7 @@ batch applies whole or not at all, and applying the same batch again does nothin
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +34,7 @@ from device.memory.itemcalls import (
     ItemTrace,
     ListArchived,
     ListItems,
+    Reached,
     Restore,
     StaleBatch,
     StructuredSize,
@@ -63,33 +64,6 @@ class StructuredMemory(PromptActor):
         self._log = log
         self._state = itemlog.Replay()
         self._touched: set[str] = set()
-        self._answers: dict[type, Callable[[Any], object]] = {
-            Apply: lambda m: self._apply(m.changes, m.through, m.basis, m.covered),
-            ListItems: lambda m: [
-                i for i in self._state.items.values() if m.kind is None or i.kind is m.kind
-            ],
-            Browse: self._browse,
-            ItemsByIds: lambda m: [self._state.items[i] for i in m.ids if i in self._state.items],
-            ItemsAfter: lambda m: self._after(m.revision, m.limit),
-            ItemsBetween: lambda m: self._between(m.start, m.end)[: m.limit],
-            ForgetItems: lambda m: self._forget(self._known(self._state.links.together(m.ids)), ()),
-            Forget: lambda m: self._forget_turns(numbers_of(m.ids)),
-            ForgetAll: lambda m: self._forget_all(m.last),
-            Archive: lambda m: self._archive([i for i in m.ids if i in self._state.items]),
-            Restore: lambda m: self._restore(m.ids, numbers_of(m.turns), m.at),
-            ListArchived: lambda _: self._read(self._state.archived),
-            Touch: lambda m: self._touch(m.ids, set(m.turns), m.at),
-            Trace: lambda m: self._trace(m.id),
-            Together: lambda m: tuple(
-                self._read(self._known(self._state.links.together(self._known(m.ids))))
-            ),
-            DrawnFrom: lambda m: tuple(self._read(self._drawn(numbers_of(m.turns)))),
-            ChangesAbout: lambda m: self._changes_about(m.ids)[: m.limit],
-            Consolidated: lambda _: self._state.through,
-            ForgottenItems: lambda _: frozenset(self._state.forgotten_items),
-            Covered: lambda _: frozenset(self._state.covered),
-            StructuredStats: lambda _: self._size(),
-        }
 
     async def started(self) -> None:
         """Replay the log; what a crash left of batches and of forgotten memories is erased."""
@@ -103,10 +77,10 @@ class StructuredMemory(PromptActor):
 
     def answer(self, message: object) -> object:
         """Serve one request."""
-        answer = self._answers.get(type(message))
+        answer = _ANSWERS.get(type(message))
         if answer is None:
             raise TypeError(f"structured memory cannot answer {type(message).__name__}")
-        return answer(message)
+        return answer(self, message)
 
     # -- batches
 
@@ -371,3 +345,32 @@ def _meets(item: Item, start: float, end: float) -> bool:
         return start <= item.created < end
     finish = item.ends if item.ends is not None else item.starts
     return item.starts < end and (finish > start or item.starts >= start)
+
+
+_ANSWERS: Mapping[type, Callable[[StructuredMemory, Any], object]] = {
+    Apply: lambda s, m: s._apply(m.changes, m.through, m.basis, m.covered),
+    ListItems: lambda s, m: [
+        i for i in s._state.items.values() if m.kind is None or i.kind is m.kind
+    ],
+    Browse: lambda s, m: s._browse(m),
+    ItemsByIds: lambda s, m: [s._state.items[i] for i in m.ids if i in s._state.items],
+    ItemsAfter: lambda s, m: s._after(m.revision, m.limit),
+    ItemsBetween: lambda s, m: s._between(m.start, m.end)[: m.limit],
+    ForgetItems: lambda s, m: s._forget(s._known(s._state.links.together(m.ids)), ()),
+    Forget: lambda s, m: s._forget_turns(numbers_of(m.ids)),
+    ForgetAll: lambda s, m: s._forget_all(m.last),
+    Archive: lambda s, m: s._archive([i for i in m.ids if i in s._state.items]),
+    Restore: lambda s, m: s._restore(m.ids, numbers_of(m.turns), m.at),
+    ListArchived: lambda s, _: s._read(s._state.archived),
+    Touch: lambda s, m: s._touch(m.ids, set(m.turns), m.at),
+    Trace: lambda s, m: s._trace(m.id),
+    Together: lambda s, m: tuple(s._read(s._known(s._state.links.together(s._known(m.ids))))),
+    DrawnFrom: lambda s, m: tuple(s._read(s._drawn(numbers_of(m.turns)))),
+    ChangesAbout: lambda s, m: s._changes_about(m.ids)[: m.limit],
+    Consolidated: lambda s, _: s._state.through,
+    ForgottenItems: lambda s, _: frozenset(s._state.forgotten_items),
+    Covered: lambda s, _: frozenset(s._state.covered),
+    StructuredStats: lambda s, _: s._size(),
+    Reached: lambda s, _: (s._state.revision, s._state.through),
+}
+"""How each request is served. Of the class and not of the instance: a fleet has thousands."""

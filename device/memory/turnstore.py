@@ -9,8 +9,9 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import msgpack
 
@@ -78,13 +79,31 @@ class TurnStore:
 
     def get(self, sequence: int) -> Turn | None:
         """The turn with this sequence, or None."""
+        return self._find(sequence, {})
+
+    def many(self, sequences: Iterable[int]) -> list[Turn]:
+        """The turns with these sequences, in the order asked; unknown ones are left out."""
+        opened: dict[int, dict[int, bytes]] = {}
+        found = (self._find(sequence, opened) for sequence in sequences)
+        return [turn for turn in found if turn is not None]
+
+    def _find(self, sequence: int, opened: dict[int, dict[int, bytes]]) -> Turn | None:
+        """A turn; `opened` holds the payloads of blocks opened for it or for one before."""
+        if self._open and sequence >= self._open[0][0]:
+            place = bisect_left(self._open, sequence, key=itemgetter(0))
+            held = self._open[place] if place < len(self._open) else None
+            found = held is not None and held[0] == sequence
+            return turn_from_payload(*held) if held is not None and found else None
         index = bisect_left(self._blocks, sequence, key=lambda block: block.last)
         cached = self._cache.get(index)
         if cached is not None:
             return next((turn for turn in cached if turn.sequence == sequence), None)
+        if index >= len(self._blocks):
+            return None
         # A recall asks for scattered turns: decoding their whole blocks would be most of its time.
-        held = _open(self._blocks[index]) if index < len(self._blocks) else self._open
-        payload = next((payload for n, payload in held if n == sequence), None)
+        if index not in opened:
+            opened[index] = dict(_open(self._blocks[index]))
+        payload = opened[index].get(sequence)
         return None if payload is None else turn_from_payload(sequence, payload)
 
     def between(self, start: float, end: float, limit: int) -> list[Turn]:

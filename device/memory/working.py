@@ -16,6 +16,8 @@ import msgpack
 
 from device.actors import PromptActor
 from device.language import attribute_asked, attribute_label, content_tokens, find_attributes
+from device.language.kept import kept
+from device.language.tokens import content_of
 from device.memory.coding import turn_sequence
 from device.memory.raw import Forget, ForgetAll
 from device.memory.records import Hit, Layer, Turn
@@ -64,7 +66,8 @@ class WorkingMemory(PromptActor):
     def __init__(self, log: SealedLog, capacity: int = DEFAULT_CAPACITY) -> None:
         self._log = log
         self._capacity = capacity
-        self._ring: deque[tuple[Turn, frozenset[str]]] = deque()
+        self._ring: deque[tuple[Turn, tuple[str, ...]]] = deque()
+        """Turns and their distinct content tokens."""
         self._values: dict[str, Value] = {}
         self._sequences: dict[str, int] = {}
         self._used: set[str] = set()
@@ -161,7 +164,7 @@ class WorkingMemory(PromptActor):
     def _note(self, turn: Turn) -> None:
         if turn.kind == SYSTEM_KIND or self._is_barred(turn.id):
             return
-        self._ring.append((_summary(turn), frozenset(content_tokens(turn.text))))
+        self._ring.append((_summary(turn), _distinct(turn.text)))
         while len(self._ring) > self._capacity:
             self._ring.popleft()
         for attribute in find_attributes(turn.text, turn.speaker):
@@ -181,7 +184,7 @@ class WorkingMemory(PromptActor):
         if not wanted:
             return []
         scored = [
-            (len(wanted & tokens) / len(wanted), position, turn)
+            (len(wanted.intersection(tokens)) / len(wanted), position, turn)
             for position, (turn, tokens) in enumerate(self._ring)
         ]
         best = sorted((s for s in scored if s[0] >= MIN_OVERLAP), key=lambda s: (-s[0], -s[1]))
@@ -240,6 +243,12 @@ class WorkingMemory(PromptActor):
         if len(self._log) - len(self._values) > STALE_RECORDS:
             live = set(self._sequences.values())
             self._log.erase(sorted(n for n, _ in self._log.read() if n not in live))
+
+
+@kept
+def _distinct(text: str) -> tuple[str, ...]:
+    """Kept, so that it takes RAM once in a process however many phones were told the same."""
+    return tuple(dict.fromkeys(content_of(text)))
 
 
 def _newer(value: Value, held: Value) -> bool:

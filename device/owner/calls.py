@@ -9,6 +9,7 @@ from dataclasses import replace
 from device.account.holder import AccountHolder
 from device.actors import Clock
 from device.learning import ExampleStore
+from device.machine import Machine
 from device.memory import Browse, ItemPage, ListArchived, ListItems, Restore, TurnsAfter, Value
 from device.memory.records import Answer, Item, ItemKind, Turn, TurnDraft
 from device.owner.erasing import Eraser, ForgetPlan, Forgotten
@@ -43,6 +44,7 @@ class OwnerCalls(AccountHolder):
     ledger: Ledger
     shelf: Shelf
     _clock: Clock
+    _machine: Machine
     _busy: asyncio.Lock
     _layers: Layers
     _recaller: Recaller
@@ -204,7 +206,7 @@ class OwnerCalls(AccountHolder):
 
     @property
     def _eraser(self) -> Eraser:
-        return Eraser(self._layers, self.examples, self._drop)
+        return Eraser(self._layers, self.examples, self._drop, self._machine.forget_readings)
 
     def _drop(self, ids: Iterable[str]) -> int:
         """Before the memory lets go of them: what is erased here is erased on every device."""

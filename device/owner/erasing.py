@@ -29,7 +29,6 @@ from device.memory.lifecycle import Transition
 from device.memory.records import Item, ItemKind, Turn
 from device.owner.matching import Words, items_with, turns_with, values_with
 from device.owner.records import Layers, Named, UnknownMemory, sort_ids
-from device.readings import forget_readings
 
 __all__ = ["Doomed", "Eraser", "ForgetPlan", "Forgotten"]
 
@@ -94,10 +93,12 @@ class Eraser:
         layers: Layers,
         examples: ExampleStore,
         drop_from_indexes: Callable[[Iterable[str]], int],
+        forget_readings: Callable[[], None],
     ) -> None:
         self._layers = layers
         self._examples = examples
         self._drop_from_indexes = drop_from_indexes
+        self._forget_readings = forget_readings
 
     async def plan(self, ids: Sequence[str]) -> ForgetPlan:
         """What forgetting these ids would take.
@@ -149,7 +150,7 @@ class Eraser:
         await self._layers.working.ask(everything)
         examples = self._examples.forget_all()
         items = await self._layers.structured.ask(everything)
-        forget_readings()
+        self._forget_readings()
         return Forgotten(turns, items, values, examples)
 
     async def finish(self) -> None:
@@ -173,7 +174,7 @@ class Eraser:
         self._drop_from_indexes([*going.turns, *ids])
         items = await layers.structured.ask(ForgetItems(ids)) if ids else 0
         items += await layers.structured.ask(forget) if going.turns else 0
-        forget_readings()
+        self._forget_readings()
         return Forgotten(turns, items, values, examples)
 
     async def _closure(self, named: Named, *, widen: bool) -> _Closure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from device.probing.schema import Dialogue, Probe
 from device.probing.stage import Stage, stage
 from device.sync.adoption import Models
 
-__all__ = ["Report", "Result", "play", "run"]
+__all__ = ["Report", "Result", "play", "play_dialogue", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,26 @@ async def play(suite: Suite, models: Models) -> AsyncGenerator[Result, None]:
     """
     for dialogue in suite.dialogues:
         async with stage(dialogue, models) as played:
-            for probe in _by_time(dialogue):
-                yield _result(dialogue, probe, await _ask(played, dialogue, probe))
-                await checkpoint()
+            async for result in _results(played, dialogue):
+                yield result
+
+
+async def play_dialogue(dialogue: Dialogue, models: Models) -> tuple[list[Result], set[str]]:
+    """What came of one dialogue's probes, and the names of the models that were looked into."""
+    async with stage(dialogue, models) as played:
+        return [result async for result in _results(played, dialogue)], played.read
 
 
 async def run(suite: Suite, models: Models) -> Report:
     """The whole suite at once."""
     async with aclosing(play(suite, models)) as results:
         return Report(tuple([result async for result in results]))
+
+
+async def _results(played: Stage, dialogue: Dialogue) -> AsyncIterator[Result]:
+    for probe in _by_time(dialogue):
+        yield _result(dialogue, probe, await _ask(played, dialogue, probe))
+        await checkpoint()
 
 
 async def _ask(played: Stage, dialogue: Dialogue, probe: Probe) -> str:

@@ -31,6 +31,8 @@ from device.probing.steps import (
     TaskEnded,
     Use,
 )
+from device.probing.watching import WatchedModels
+from device.readings import shared_readings
 from device.recall.floors import FLOOR
 from device.settings import Settings
 from device.sync.adoption import Models
@@ -85,6 +87,7 @@ class Stage:
         # A policy belongs to the router it came with; one made for a dialogue has none.
         self._policy = models.policy if dialogue.router is RouterKind.GIVEN else {}
         self._dedup = models.dedup
+        self._models = WatchedModels()
         self._waiting = list(reversed(dialogue.timeline))
         self._storage = MemoryStorage()
         self._bits = CountedBits()
@@ -92,6 +95,11 @@ class Stage:
         self._phone: Phone | None = None
         self.turns: list[str] = []
         """Ids of the turns said so far."""
+
+    @property
+    def read(self) -> set[str]:
+        """Names of the models whose weights the phone has looked into."""
+        return self._models.read
 
     @property
     def routed(self) -> bool:
@@ -113,6 +121,8 @@ class Stage:
             protector=StaticProtector(KEY),
             conditions=ScriptedConditions.always(self._clock.now),
             rng=np.random.Generator(np.random.Philox(key=0)),
+            forget_readings=shared_readings,
+            models=self._models,
         )
         settings = Settings(budget="demo", timezone=self._dialogue.tz.key)
         self._phone = await Phone.open(machine, settings)

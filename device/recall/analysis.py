@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from device.language.kept import kept
 from device.language.tokens import content_of
 from device.language.words import HAN, STOP_CHARACTERS
 
@@ -36,14 +35,9 @@ _RUN = re.compile(f"[{HAN}]{{2,}}")
 def terms(text: str) -> list[str]:
     """Index terms in reading order, repeats kept: stemmed words, numbers, and of Chinese both the
     pairs and the single content characters, so that 晨跑 and 跑步 meet in 跑."""
-    return list(_terms(text))
-
-
-@kept
-def _terms(text: str) -> tuple[str, ...]:
     single = [c for run in _RUN.findall(text) for c in run if c not in STOP_CHARACTERS]
     base = _LATIN.sub(lambda word: _FORMS.get(word[0], word[0]), text.lower())
-    return (*(_fold(token) for token in content_of(base)), *single)
+    return [*(_fold(token) for token in content_of(base)), *single]
 
 
 def _fold(token: str) -> str:

@@ -1,11 +1,14 @@
-"""What a layer hands to the evaluation step: a hit with what is known about it."""
+"""What a layer hands to the evaluation step: a hit with what is known about it.
+
+Scores change at every step of a recall, and most candidates are never shown: so a score stands
+beside the hit, which takes it over when the answer is put together (`Candidate.shown`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
-from math import log1p
-from operator import attrgetter
+from dataclasses import dataclass, replace
+from math import isnan, log1p, nan
 
 from device.memory.records import Hit, Item, Layer, Turn
 
@@ -26,36 +29,37 @@ class Candidate:
     """Share (0 … 1) of the query's information that the memory carries."""
     speaker: str = ""
     item: Item | None = None
+    score: float = nan
+    """What it is worth now; what its hit says unless given."""
+
+    def __post_init__(self) -> None:
+        if isnan(self.score):
+            object.__setattr__(self, "score", self.hit.score)
 
     def scaled(self, weight: float) -> Candidate:
         """The same candidate with its score weighted, as the router asks."""
         if weight == 1.0:
             return self
-        hit = _scored(self.hit, self.hit.score * weight)
-        return Candidate(hit, self.relevance, self.speaker, self.item)
+        return Candidate(self.hit, self.relevance, self.speaker, self.item, self.score * weight)
 
-
-_values_of = attrgetter(*(field.name for field in fields(Hit)))
-_SCORE = [field.name for field in fields(Hit)].index("score")
-
-
-def _scored(hit: Hit, score: float) -> Hit:
-    """`hit` with another score: as `replace` does it, in a quarter of the time."""
-    values = list(_values_of(hit))
-    values[_SCORE] = score
-    return Hit(*values)
+    def shown(self, tells: tuple[str, ...] = ()) -> Hit:
+        """The hit as an answer has it: with the candidate's score, and what it `tells`."""
+        h = self.hit
+        return Hit(
+            h.id, h.layer, h.text, h.at, self.score, h.turns, h.source, h.speaker, tells, h.public
+        )  # fmt: skip
 
 
 def from_turn(turn: Turn, score: float, relevance: float) -> Candidate:
     """A raw turn as a candidate; it is its own provenance."""
     hit = Hit(turn.id, Layer.RAW, turn.text, turn.at, score, (turn.id,), turn.source, turn.speaker)
-    return Candidate(hit, relevance, speaker=turn.speaker)
+    return Candidate(hit, relevance, turn.speaker, None, score)
 
 
 def from_item(item: Item, score: float, relevance: float) -> Candidate:
     """A structured item as a candidate, with the turns it was drawn from."""
     hit = Hit(item.id, Layer.STRUCTURED, item.text, item.updated, score, item.turns)
-    return Candidate(hit, relevance, item=item)
+    return Candidate(hit, relevance, "", item, score)
 
 
 def from_hit(hit: Hit) -> Candidate:
@@ -72,7 +76,7 @@ def merge(candidates: list[Candidate]) -> list[Candidate]:
     best: dict[str, Candidate] = {}
     for candidate in candidates:
         held = best.get(candidate.hit.id)
-        if held is None or candidate.hit.score > held.hit.score:
+        if held is None or candidate.score > held.score:
             best[candidate.hit.id] = candidate
     for candidate in list(best.values()):
         for turn in _repeated_turns(candidate, best):
@@ -82,7 +86,7 @@ def merge(candidates: list[Candidate]) -> list[Candidate]:
 
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Best first; ties by newer first, then by id, so that the order is always the same."""
-    return sorted(candidates, key=lambda c: (-c.hit.score, -c.hit.at, c.hit.id))
+    return sorted(candidates, key=lambda c: (-c.score, -c.hit.at, c.hit.id))
 
 
 def used(item: Item | None) -> float:
@@ -103,6 +107,6 @@ def _repeated_turns(candidate: Candidate, found: dict[str, Candidate]) -> list[s
 
 def _raised(candidate: Candidate, other: Candidate) -> Candidate:
     """The candidate with the better of both scores and relevances."""
-    score = max(candidate.hit.score, other.hit.score * used(candidate.item))
+    score = max(candidate.score, other.score * used(candidate.item))
     relevance = max(candidate.relevance, other.relevance)
-    return replace(candidate, hit=replace(candidate.hit, score=score), relevance=relevance)
+    return replace(candidate, score=score, relevance=relevance)

@@ -101,7 +101,7 @@ class Clarifier:
         missing = found.assessment.missing
         if not centres or not missing:
             return []
-        score = BESIDE * centres[-1].hit.score
+        score = BESIDE * centres[-1].score
         relevance = centres[-1].relevance
         turns = await self._raw.around([c.hit.turns[-1] for c in centres], REACH)
         beside = [from_turn(turn, score, relevance) for turn in turns]

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = ["Column"]
 
-FIRST_CAPACITY_ROWS = 64
+LEAST_ROOM_ROWS = 4
+"""Rows a full column grows by at least; an empty one takes no RAM."""
 ROOM = 8
 """A full column grows by an eighth: where pages are huge, room not used yet is RAM all the same."""
 
@@ -17,9 +18,11 @@ ROOM = 8
 class Column:
     """Rows of one dtype, ``width`` values each (0 = scalars)."""
 
+    __slots__ = ("_length", "_rows", "_shape")
+
     def __init__(self, dtype: DTypeLike, width: int = 0) -> None:
         self._shape = (width,) if width else ()
-        self._rows: NDArray[Any] = np.empty((FIRST_CAPACITY_ROWS, *self._shape), dtype)
+        self._rows: NDArray[Any] = np.empty((0, *self._shape), dtype)
         self._length = 0
 
     def __len__(self) -> int:
@@ -35,7 +38,7 @@ class Column:
         fresh = np.asarray(rows, self._rows.dtype).reshape(-1, *self._shape)
         needed = self._length + len(fresh)
         if needed > len(self._rows):
-            capacity = max(needed, len(self._rows) + len(self._rows) // ROOM)
+            capacity = max(needed, self._length + max(self._length // ROOM, LEAST_ROOM_ROWS))
             grown = np.empty((capacity, *self._shape), self._rows.dtype)
             grown[: self._length] = self.view
             self._rows = grown
@@ -44,7 +47,5 @@ class Column:
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop every row whose mask is False; the old buffer is released, not reused."""
-        kept = self.view[mask]
-        self._rows = np.empty((max(FIRST_CAPACITY_ROWS, len(kept)), *self._shape), kept.dtype)
-        self._rows[: len(kept)] = kept
-        self._length = len(kept)
+        self._rows = self.view[mask]
+        self._length = len(self._rows)

@@ -34,7 +34,8 @@ class Floors:
 
     def searched(self, weights: Mapping[Layer, float]) -> tuple[Layer, ...]:
         """The layers whose weight reaches their floor, in the order of `Layer`."""
-        return tuple(layer for layer in Layer if weights.get(layer, 0.0) >= self.of(layer))
+        floors = self.named
+        return tuple([layer for layer in Layer if weights.get(layer, 0.0) >= floors[layer.value]])
 
     def of(self, layer: Layer) -> float:
         """The floor of one layer."""

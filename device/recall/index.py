@@ -108,6 +108,10 @@ class LayerIndex:
     ) -> None:
         """`numbers` is the type that holds the integers of the ids."""
         self._ranking = ranking or Ranking()
+        near = self._ranking.neighbours
+        self._shares = np.array(near, np.float64)
+        self._replies = np.array([self._ranking.reply, *[0.0] * len(near)][: len(near)])
+        self._distances = np.array([d for n in range(1, len(near) + 1) for d in (n, -n)], np.intp)
         self._lexical = LexicalIndex(analyse)
         self._vectors = VectorIndex(dimension)
         self._numbers = Column(numbers)
@@ -267,10 +271,9 @@ class LayerIndex:
             chosen = np.flatnonzero(scores >= edge)
             slots, scores = slots[chosen], scores[chosen]
         order = np.lexsort((slots, -scores))[:k]
-        return [
-            Match(int(self._numbers.view[slot]), float(score), float(coverage[slot]))
-            for slot, score in zip(slots[order], scores[order], strict=True)
-        ]
+        best = slots[order]
+        numbers, shares = self._numbers.view[best].tolist(), coverage[best].tolist()
+        return list(map(Match, numbers, scores[order].tolist(), shares))
 
     def _lift(self, scores: NDArray[np.float32]) -> Slots:
         """Conversation context: a match lifts its neighbours and its whole episode a little.
@@ -282,10 +285,8 @@ class LayerIndex:
         if len(lenders) > LENDERS:
             lenders = np.sort(lenders[np.argpartition(-scores[lenders], LENDERS)[:LENDERS]])
         own = scores[lenders]
-        for distance, share in enumerate(self._ranking.neighbours, start=1):
-            reply = self._ranking.reply if distance == 1 else 0.0
-            self._lend(scores, lenders, distance, own * (share + reply * self._asks.view[lenders]))
-            self._lend(scores, lenders, -distance, own * share)
+        if len(lenders) and self._ranking.neighbours:
+            self._lend(scores, lenders, own)
         slots = np.flatnonzero(scores)
         if self._ranking.episode and len(lenders):
             episodes = self._episodes.view
@@ -294,16 +295,20 @@ class LayerIndex:
             scores[slots] += np.float32(self._ranking.episode) * tops[episodes[slots]]
         return slots
 
-    def _lend(
-        self, scores: NDArray[np.float32], lenders: Slots, distance: int, gift: NDArray[np.floating]
-    ) -> None:
-        """Add `gift` to the slots `distance` away from the lenders, within their episodes."""
+    def _lend(self, scores: NDArray[np.float32], lenders: Slots, own: NDArray[np.float32]) -> None:
+        """Add what the lenders, whose scores are their `own`, give to the slots beside them in
+        their episodes: nearest first, the slot after before the one before."""
+        shares, replies = self._shares, self._replies
+        after = own * (shares[:, np.newaxis] + replies[:, np.newaxis] * self._asks.view[lenders])
+        before = own * shares.astype(np.float32)[:, np.newaxis]
+        gifts = np.stack([after.astype(np.float32), before], axis=1).reshape(-1, len(lenders))
+        places = lenders + self._distances[:, np.newaxis]
         episodes = self._episodes.view
-        places = lenders + distance
-        there = (places >= 0) & (places < len(episodes))
-        there[there] = episodes[places[there]] == episodes[lenders[there]]
-        # Each place is met once a distance, so plain indexing adds every gift.
-        scores[places[there]] += gift[there].astype(np.float32)
+        # A place outside is cut to the edge, which is then refused as no place of its own.
+        near = np.minimum(np.maximum(places, 0), len(episodes) - 1)
+        there = (near == places) & (episodes[near] == episodes[lenders])
+        # One by one in order: a place met from two distances must add them the same way always.
+        np.add.at(scores, places[there], gifts[there])
 
     def _inside(self, slots: Slots, spans: Sequence[tuple[float, float]]) -> NDArray[np.float32]:
         """1 inside a named span, falling to 0 within one span's length (at least a day) of it."""

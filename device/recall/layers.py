@@ -18,7 +18,7 @@ from device.memory import (
     ItemsAfter,
     ItemsByIds,
     RawStats,
-    StructuredStats,
+    Reached,
     TurnsAfter,
     TurnsByIds,
 )
@@ -257,9 +257,8 @@ class StructuredLayer:
     async def catch_up(self) -> None:
         """Take in every change since the revision reached last."""
         async with self._lock:
-            stats = await self._actor.ask(StructuredStats())
-            self._through = stats.through
-            while self._revision < stats.revision:
+            revision, self._through = await self._actor.ask(Reached())
+            while self._revision < revision:
                 items, gone, reached = await self._actor.ask(ItemsAfter(self._revision, CATCH_UP))
                 self.forget([*gone, *(item.id for item in items)])
                 self._changes.put(items)

@@ -12,13 +12,15 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from device.language.kept import kept
 from device.recall.columns import Column
 from device.recall.postings import Found, Postings, find, joined
 
@@ -49,6 +51,33 @@ class LexicalScores:
     coverage: NDArray[np.float32]
 
 
+@dataclass(frozen=True, slots=True)
+class _Postings:
+    """Where the terms of a query are found: one posting a place, term after term."""
+
+    rows: NDArray[np.intp]
+    """Which of the terms."""
+    slots: NDArray[np.int32]
+    counts: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+    """Documents that hold each term."""
+    once: NDArray[np.bool_] | None
+    """Terms that the segments alone hold, once a document: they are scored in single precision,
+    None: there are none."""
+
+    @classmethod
+    def of(
+        cls,
+        terms: int,
+        rows: NDArray[np.intp],
+        slots: NDArray[np.int32],
+        counts: NDArray[np.intp],
+        once: NDArray[np.bool_] | None = None,
+    ) -> _Postings:
+        """Postings of so many terms."""
+        return cls(rows, slots, counts, np.bincount(rows, minlength=terms), once)
+
+
 class LexicalIndex:
     """Documents by slot (0, 1, … in order of adding); `keep` closes slots up."""
 
@@ -77,11 +106,11 @@ class LexicalIndex:
         """Index texts as the next slots."""
         lengths = []
         for slot, text in enumerate(texts, start=len(self._lengths)):
-            counts = Counter(self._analyse(text))
-            lengths.append(float(counts.total()))
-            self._tail_terms.extend(map(_hashed, counts))
+            hashes, counts = _counted(text, self._analyse)
+            lengths.append(float(sum(counts)))
+            self._tail_terms.extend(hashes)
             self._tail_slots.extend([slot] * len(counts))
-            self._tail_counts.extend([min(count, MAX_COUNT) for count in counts.values()])
+            self._tail_counts.extend([min(count, MAX_COUNT) for count in counts])
         self._lengths.extend(lengths)
         if len(self._tail_terms) >= TAIL_POSTINGS:
             self._seal_tail()
@@ -97,21 +126,27 @@ class LexicalIndex:
         size = len(self._lengths)
         bm25 = np.zeros(size, np.float32)
         matched = np.zeros(size, np.float32)
-        wanted = Counter(self._analyse(query))
-        if not size or not wanted:
+        hashes, repeats = _counted(query, self._analyse)
+        if not size or not hashes:
             return LexicalScores(bm25, matched)
-        norms = self._length_norms()
+        found = self._found(hashes)
         live = size - self._removed
+        idfs = [_idf(live, holding) for holding in found.sizes.tolist()]
         mass = 0.0
-        for (slots, counts), repeats in zip(self._found(wanted), wanted.values(), strict=True):
-            idf = float(np.log1p((live - len(slots) + 0.5) / (len(slots) + 0.5)))
+        for idf in idfs:
             mass += idf
-            weight = np.float32(idf * repeats * (SATURATION + 1))
-            if counts is None:
-                bm25[slots] += weight / (np.float32(1.0) + norms[slots])
-            else:
-                bm25[slots] += weight * counts / (counts + norms[slots])
-            matched[slots] += np.float32(idf)
+        factors = [idf * times * (SATURATION + 1) for idf, times in zip(idfs, repeats, strict=True)]
+        weights = np.array(factors, np.float32)[found.rows]
+        norms = self._length_norms(found.slots)
+        gains = weights * found.counts / (found.counts + norms)
+        if found.once is not None:
+            once = found.once[found.rows]
+            gains[once] = weights[once] / (np.float32(1.0) + norms[once])
+        # Term by term, each sum rounded as it comes: the order is part of the score.
+        for first, last in pairwise([0, *found.sizes.cumsum().tolist()]):
+            if last > first:
+                bm25[found.slots[first:last]] += gains[first:last]
+        np.add.at(matched, found.slots, np.array(idfs, np.float32)[found.rows])
         return LexicalScores(bm25, matched / np.float32(mass))
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
@@ -158,37 +193,34 @@ class LexicalIndex:
         if run:
             self._segments.append(Postings.merged(run))
 
-    def _length_norms(self) -> NDArray[np.float32]:
-        """The part of BM25's denominator that depends on the length alone."""
+    def _length_norms(self, slots: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Of each of these slots the part of BM25's denominator that depends on the length."""
         lengths = self._lengths.view
         live = len(lengths) - self._removed
         total = float(lengths.sum(dtype=np.float64)) - REMOVED * self._removed
         share = np.float32(LENGTH_WEIGHT / max(total / max(live, 1), 1.0))
-        return np.float32(SATURATION) * (np.float32(1 - LENGTH_WEIGHT) + share * lengths)
+        return np.float32(SATURATION) * (np.float32(1 - LENGTH_WEIGHT) + share * lengths[slots])
 
-    def _found(self, terms: Iterable[str]) -> list[Found]:
-        """Of each term the documents that hold it, removed ones left out."""
-        hashed = [_hashed(term) for term in terms]
-        found = find(self._segments, hashed)
-        if self._tail_terms:
-            tail = np.frombuffer(self._tail_terms, np.uint32)
-            found = [self._with_tail(*pair, tail) for pair in zip(found, hashed, strict=True)]
-        return [self._living(*pair) for pair in found] if self._removed else found
-
-    def _with_tail(self, found: Found, term: int, tail: NDArray[np.uint32]) -> Found:
-        """What the segments know of `term`, and the documents of `tail`, the tail's terms."""
-        here = (tail == np.uint32(term)).nonzero()[0]
-        if not len(here):
+    def _found(self, hashes: Sequence[int]) -> _Postings:
+        """Where each term is found, removed documents left out."""
+        found = self._in_tail(hashes)
+        if self._segments:
+            found = _joined(find(self._segments, hashes), found)
+        if not self._removed:
             return found
-        slots, counts = found
-        fresh = np.frombuffer(self._tail_counts, np.uint8)[here].astype(np.intp)
-        sealed = np.ones(len(slots), np.intp) if counts is None else counts
-        slots = np.concatenate([slots, np.frombuffer(self._tail_slots, np.int32)[here]])
-        return slots, np.concatenate([sealed, fresh])
+        live = self._lengths.view[found.slots] >= 0
+        return _Postings.of(
+            len(hashes), found.rows[live], found.slots[live], found.counts[live], found.once
+        )
 
-    def _living(self, slots: NDArray[np.int32], counts: NDArray[np.intp] | None) -> Found:
-        live = self._lengths.view[slots] >= 0
-        return slots[live], None if counts is None else counts[live]
+    def _in_tail(self, hashes: Sequence[int]) -> _Postings:
+        """What the tail holds of each term."""
+        tail = np.frombuffer(self._tail_terms, np.uint32)
+        wanted = np.array(hashes, np.uint32)
+        rows, places = (tail == wanted[:, np.newaxis]).nonzero()
+        slots = np.frombuffer(self._tail_slots, np.int32)[places]
+        counts = np.frombuffer(self._tail_counts, np.uint8)[places].astype(np.intp)
+        return _Postings.of(len(hashes), rows, slots, counts)
 
     def _clear_tail(self) -> None:
         self._tail_terms = array("I")
@@ -212,6 +244,38 @@ class LexicalIndex:
             parts.insert(0, self._segments.pop())
             size += len(parts[0].data)
         self._segments.append(Postings.merged(parts) if len(parts) > 1 else fresh)
+
+
+def _joined(sealed: Sequence[Found], tail: _Postings) -> _Postings:
+    """What the segments hold of each term, then what the tail holds of it."""
+    once = np.array([counts is None for _, counts in sealed], np.bool_) & (tail.sizes == 0)
+    fresh = tail.sizes.tolist()
+    slots: list[NDArray[np.int32]] = []
+    counts: list[NDArray[np.intp]] = []
+    first = 0
+    for (held, times), size in zip(sealed, fresh, strict=True):
+        slots += held, tail.slots[first : first + size]
+        counts += (
+            np.ones(len(held), np.intp) if times is None else times,
+            tail.counts[first : first + size],
+        )
+        first += size
+    sizes = [len(held) + size for (held, _), size in zip(sealed, fresh, strict=True)]
+    rows = np.repeat(np.arange(len(sealed)), sizes)
+    return _Postings.of(len(sealed), rows, np.concatenate(slots), np.concatenate(counts), once)
+
+
+@lru_cache(maxsize=_CACHED_TERMS)
+def _idf(documents: int, holding: int) -> float:
+    """Of a term in `holding` of so many documents."""
+    return float(np.log1p((documents - holding + 0.5) / (holding + 0.5)))
+
+
+@kept
+def _counted(text: str, analyse: Analyser) -> tuple[array[int], array[int]]:
+    """The hashes of a text's terms, each once, in reading order, and how often each is there."""
+    counts = Counter(analyse(text))
+    return array("I", map(_hashed, counts)), array("I", counts.values())
 
 
 @lru_cache(maxsize=_CACHED_TERMS)

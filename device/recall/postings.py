@@ -32,6 +32,9 @@ STEPS = (7, 14, 21, 28)
 MERGED_BYTES = 256 << 10
 """Bytes of lists taken apart at a time while merging: each takes about 30 of scratch."""
 HASHES = 1 << 32
+FEW_BYTES = 48
+"""Bytes of one term's lists up to which they are decoded without arrays."""
+_NOWHERE: NDArray[np.int32] = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,9 @@ def find(parts: Sequence[Postings], terms: Sequence[int]) -> list[Found]:
 def _decoded(pieces: list[tuple[NDArray[np.uint8], int]]) -> Found:
     """One term's list from the piece of it that each part holds."""
     if not pieces:
-        return np.empty(0, np.int32), None
+        return _NOWHERE, None
+    if sum([len(piece) for piece, _ in pieces]) <= FEW_BYTES:
+        return _decoded_few(pieces)
     data = np.concatenate([piece for piece, _ in pieces])
     deltas = _unpack(data)
     slots = np.cumsum(deltas, dtype=np.int32)
@@ -158,6 +163,28 @@ def _decoded(pieces: list[tuple[NDArray[np.uint8], int]]) -> Found:
     if len(heads) == len(deltas):
         return slots, None
     return slots[heads], np.diff(heads, append=len(deltas))
+
+
+def _decoded_few(pieces: list[tuple[NDArray[np.uint8], int]]) -> Found:
+    """As `_decoded`, byte by byte: of a short list the arrays alone would cost more."""
+    slots: list[int] = []
+    counts: list[int] = []
+    for piece, base in pieces:
+        reached, gap, shift = base - 1, 0, 0
+        for byte in piece.tolist():
+            gap |= (byte & LOW) << shift
+            if byte & CONTINUES:
+                shift += BITS
+                continue
+            if gap:
+                reached += gap
+                slots.append(reached)
+                counts.append(1)
+            else:
+                counts[-1] += 1
+            gap = shift = 0
+    once = len(slots) == sum(counts)
+    return np.array(slots, np.int32), None if once else np.array(counts, np.intp)
 
 
 def _pack(values: NDArray[np.int32]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:

@@ -83,7 +83,7 @@ class PublicLayer:
             for held in self._store.held
             for candidate in self._read(held, [match for match, of in best if of is held])
         ]
-        return sorted(read, key=lambda candidate: (-candidate.hit.score, candidate.hit.id))
+        return sorted(read, key=lambda candidate: (-candidate.score, candidate.hit.id))
 
     async def take(self, document: Document, content: bytes, created: float, now: float) -> Held:
         """Keep a verified document and its index; durable on return.

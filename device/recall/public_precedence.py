@@ -51,12 +51,11 @@ def with_public(
 def _below(candidate: Candidate, said: Said, told: Sequence[tuple[Candidate, Said]]) -> Candidate:
     """The candidate, no higher than the own memories that take precedence over it."""
     before = [
-        own.hit.score
+        own.score
         for own, held in told
         if own.relevance >= candidate.relevance or _same_thing(held, said)
     ]
-    score = min([candidate.hit.score, *before])
-    return replace(candidate, hit=replace(candidate.hit, score=score))
+    return replace(candidate, score=min([candidate.score, *before]))
 
 
 def _same_thing(first: Said, second: Said) -> bool:
@@ -66,4 +65,4 @@ def _same_thing(first: Said, second: Said) -> bool:
 
 def _rank(candidate: Candidate) -> tuple[float, bool, float, str]:
     hit = candidate.hit
-    return -hit.score, hit.public is not None, -hit.at, hit.id
+    return -candidate.score, hit.public is not None, -hit.at, hit.id

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -92,13 +91,16 @@ class Recaller:
         await self._structured.catch_up()
         route = self._router().route(query, now)
         question, seek = Question.of(query), self._seek(query, now)
-        first = self._read(question, merge(await self._search(seek, route, ceil(k * DEPTH))))
+        layers = route.layers
+        first = self._read(
+            question, merge(await self._search(seek, route, layers, ceil(k * DEPTH)))
+        )
         found = await self._clarifier.clarify(
-            question, seek, first, k, raw_searched=Layer.RAW in route.layers
+            question, seek, first, k, raw_searched=Layer.RAW in layers
         )
         own = fold(found.candidates[: ceil(k * FOLDED)], self._judge(), k)
         best = self._with_public(question, seek, own, k)
-        hits = tuple(replace(c.hit, tells=tells(question, c)) for c in best)
+        hits = tuple(c.shown(tells(question, c)) for c in best)
         missing = _still_missing(found.assessment.missing, best, question)
         conflicts = found.assessment.conflicts
         return Answer(
@@ -171,9 +173,11 @@ class Recaller:
         spans = dict.fromkeys((time.start, time.end) for time in times)
         return Seek.of(query, tuple(spans), now, named=[time.text for time in times])
 
-    async def _search(self, seek: Seek, route: Route, depth: int) -> list[Candidate]:
-        layers = route.layers
-        found = await asyncio.gather(*(self._search_layer(layer, seek, depth) for layer in layers))
+    async def _search(
+        self, seek: Seek, route: Route, layers: Sequence[Layer], depth: int
+    ) -> list[Candidate]:
+        # One after the other: a layer answers in its asker's turn, and tasks would cost more.
+        found = [await self._search_layer(layer, seek, depth) for layer in layers]
         return [
             candidate.scaled(route.weights[layer])
             for layer, candidates in zip(layers, found, strict=True)
@@ -248,4 +252,7 @@ def _from(hit: Hit, turn: Turn | None) -> Hit:
         if elsewhere is not None:
             return replace(hit, source=f"device {elsewhere[0][:DEVICE_DIGITS]}")
         return replace(hit, source="" if hit.source in hit.turns else hit.source)
-    return replace(hit, source=turn.source, speaker=turn.speaker)
+    h = hit
+    return Hit(
+        h.id, h.layer, h.text, h.at, h.score, h.turns, turn.source, turn.speaker, h.tells, h.public
+    )  # fmt: skip

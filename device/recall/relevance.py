@@ -151,8 +151,15 @@ def cross_score(
 
     `known` names aspects that are known of it beside its words, such as an event's time.
     """
-    found = cross_features(question, text, speaker, known)
-    return max(1.0 + sum(WEIGHTS[name] * value for name, value in found.items()), LEAST)
+    return _factor(text, question.text, speaker, frozenset(known))
+
+
+@kept
+def _factor(text: str, query: str, speaker: str, known: frozenset[str]) -> float:
+    total = 0.0
+    for name, value in cross_features(_question(query), text, speaker, known).items():
+        total += WEIGHTS[name] * value
+    return max(1.0 + total, LEAST)
 
 
 def cross_features(
@@ -166,12 +173,20 @@ def cross_features(
     }
     if speaker and question.asks_about(speaker):
         found["speaker"] = 1.0
-    if _FIRST_PERSON.search(text):
-        found["first_hand"] = 1.0
-    if only_asks(text):
-        found["asks"] = 1.0
-    found["length"] = log(max(_length(text), 1.0) / SHORT_WORDS)
+    found.update(_shown(text))
     return found
+
+
+@kept
+def _shown(text: str) -> Mapping[str, float]:
+    """The features that `text` shows whatever is asked."""
+    shown = {}
+    if _FIRST_PERSON.search(text):
+        shown["first_hand"] = 1.0
+    if only_asks(text):
+        shown["asks"] = 1.0
+    shown["length"] = log(max(_length(text), 1.0) / SHORT_WORDS)
+    return MappingProxyType(shown)
 
 
 def only_asks(text: str) -> bool:
@@ -179,7 +194,6 @@ def only_asks(text: str) -> bool:
     return text.rstrip().endswith(("?", "？"))
 
 
-@kept
 def _length(text: str) -> float:
     """Words, two Chinese characters counting as one."""
     if text.isascii():
@@ -199,12 +213,27 @@ def _tells_person(text: str) -> bool:
     return bool(find_people(text) or _NAME.search(text))
 
 
+@kept
+def _tells_number(text: str) -> bool:
+    return bool(_NUMBER.search(text))
+
+
+@kept
+def _tells_reason(text: str) -> bool:
+    return bool(_REASON.search(text.casefold()))
+
+
+@kept
+def _tells_name(text: str) -> bool:
+    return bool(_NAMED.search(text) or find_place(text))
+
+
 CARRIERS: dict[str, Callable[[str], bool]] = {
     "time": _tells_time,
     "place": lambda text: bool(find_place(text)),
     "person": _tells_person,
-    "number": lambda text: bool(_NUMBER.search(text)),
-    "reason": lambda text: bool(_REASON.search(text.casefold())),
-    "name": lambda text: bool(_NAMED.search(text) or find_place(text)),
+    "number": _tells_number,
+    "reason": _tells_reason,
+    "name": _tells_name,
 }
 """Whether a text tells an aspect."""

@@ -48,12 +48,14 @@ class Router:
         zone: tzinfo = UTC,
         *,
         floors: Floors = BY_DEFAULT,
+        weights: Weights | None = None,
     ) -> None:
-        """`zone` is where "tomorrow" is meant; layers under their floor are not searched."""
+        """`zone` is where "tomorrow" is meant; layers under their floor are not searched;
+        `weights` are those of the parameters, where they are at hand."""
         self._parameters = parameters
         self._floors = floors
         self._zone = zone
-        self._weights: Weights | None = None
+        self._weights = weights
 
     def route(self, query: str, now: float) -> Route:
         """The layers for `query`, asked at `now` (unix seconds)."""

@@ -21,6 +21,7 @@ from typing import Protocol
 import msgpack
 
 from device.recall import Score
+from device.sync.modelpool import Held, ModelPool
 from device.sync.trusting import Trust
 from device.vault import SealedLog
 from protocol.errors import ProtocolError, ReleaseRefused
@@ -120,12 +121,15 @@ class Shelf:
 
     Args:
         root_sha256: hex SHA-256 of the root file pinned when the phone was set up, "" without.
+        pool: shares parameters with other phones of this process; None: there are none.
     """
 
-    def __init__(self, log: SealedLog, root_sha256: str = "") -> None:
+    def __init__(
+        self, log: SealedLog, root_sha256: str = "", pool: ModelPool | None = None
+    ) -> None:
         self._log = log
-        self._adopted: dict[str, Parameters] = {}
-        self._weights: dict[str, Weights] = {}
+        self._pool = ModelPool() if pool is None else pool
+        self._held: dict[str, Held] = {}
         self._policies: dict[str, Policy] = {}
         self._entries: dict[str, list[_Entry]] = {model: [] for model in SPECS}
         """Oldest first."""
@@ -141,11 +145,13 @@ class Shelf:
 
     def adopted(self, model: str) -> Parameters | None:
         """The parameters of `model` in use, None before the first release."""
-        return self._adopted.get(model)
+        held = self._held.get(model)
+        return held.parameters if held else None
 
     def weights(self, model: str) -> Weights | None:
-        """The same, as float32 arrays."""
-        return self._weights.get(model)
+        """The same, as read-only float32 arrays."""
+        held = self._held.get(model)
+        return held.weights if held else None
 
     def policy(self, model: str) -> Policy:
         """The retrieval policy that came with the parameters in use; empty: the default one."""
@@ -153,7 +159,7 @@ class Shelf:
 
     def version(self, model: str) -> int:
         """The version in use; 0 when none is."""
-        parameters = self._adopted.get(model)
+        parameters = self.adopted(model)
         return parameters.version if parameters else 0
 
     def have(self) -> dict[str, int]:
@@ -236,7 +242,7 @@ class Shelf:
         """
         manifest = offer.manifest
         spec = SPECS[manifest.model]
-        base = self._adopted.get(manifest.model) if offer.base else None
+        base = self.adopted(manifest.model) if offer.base else None
         try:
             parameters = open_release(manifest, blob, base, spec)
         except ProtocolError as error:
@@ -253,7 +259,7 @@ class Shelf:
 
     def _worse(self, model: str, score: Score, probe: Probe) -> str:
         """Why a candidate's score keeps it out, if it does."""
-        current = self._weights.get(model)
+        current = self.weights(model)
         worse = current is not None and score.loss > probe(model, current).loss
         return "worse on this phone's probes" if worse else ""
 
@@ -262,7 +268,7 @@ class Shelf:
 
         A first release has no present parameters to lose anything against.
         """
-        present = self._adopted.get(candidate.model)
+        present = self.adopted(candidate.model)
         if present is None:
             return ""
         held = await examine(present, self.policy(candidate.model))
@@ -311,7 +317,7 @@ class Shelf:
         if entries:
             self._take_up(model, entries[-1])
         else:
-            del self._adopted[model], self._weights[model], self._policies[model]
+            del self._held[model], self._policies[model]
         return self._outcomes[model]
 
     def _note_adopted(self, model: str, entry: _Entry) -> None:
@@ -338,8 +344,7 @@ class Shelf:
         self._use(decode_full(blob, SPECS[model], entry.version), entry.policy)
 
     def _use(self, parameters: Parameters, policy: Policy) -> None:
-        self._adopted[parameters.model] = parameters
-        self._weights[parameters.model] = parameters.weights()
+        self._held[parameters.model] = self._pool.hold(parameters)
         self._policies[parameters.model] = policy
 
     def _replay(self, sequence: int, entry: list[object]) -> None:

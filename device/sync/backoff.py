@@ -16,6 +16,9 @@ FIRST_SECONDS = 30.0
 LONGEST_SECONDS = 3600.0
 LONGEST_HINT_SECONDS = 86_400.0
 """A cloud that asks for more is not believed: a phone looks in once a day."""
+SET_BACK_SECONDS = 3600.0
+"""A clock that shows so much less than when a wait began was set back: how long the wait has lasted
+nobody knows, and it is over. A smaller correction only lengthens it."""
 SPREAD = 0.1
 """Share of a wait the cloud asked for after a good sync that is added at random."""
 
@@ -27,7 +30,7 @@ class Backoff:
         self._interval = interval
         self._rng = rng
         self._failures = 0
-        self._not_before = float("-inf")
+        self._since = self._not_before = float("-inf")
 
     @property
     def not_before(self) -> float:
@@ -36,12 +39,12 @@ class Backoff:
 
     def due(self, now: float) -> bool:
         """Whether a sync may start at `now`."""
-        return now >= self._not_before
+        return now >= self._not_before or now < self._since - SET_BACK_SECONDS
 
     def succeeded(self, now: float, retry_after: float) -> None:
         """The next sync waits for the usual interval, or longer if the cloud asks for it."""
         self._failures = 0
-        self._not_before = now + self._interval
+        self._since, self._not_before = now, now + self._interval
         hint = min(retry_after, LONGEST_HINT_SECONDS)
         if hint > self._interval:
             self._not_before = now + hint + float(self._rng.uniform(0.0, hint * SPREAD))
@@ -51,5 +54,6 @@ class Backoff:
         span."""
         span = min(LONGEST_SECONDS, FIRST_SECONDS * 2.0**self._failures)
         self._failures += 1
+        self._since = now
         hint = min(retry_after, LONGEST_HINT_SECONDS)
         self._not_before = now + hint + float(self._rng.uniform(0.0, span))

@@ -7,6 +7,8 @@ to the one histogram it was asked for; then all of it is forgotten.
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,11 +53,8 @@ class Usage:
 
     def __init__(self, log: SealedLog) -> None:
         self._log = log
-        self._events: list[tuple[int, str, str]] = []
-        """(sequence, what, category)"""
-        for sequence, payload in log.read():
-            what, category = msgpack.unpackb(payload)
-            self._events.append((sequence, what, category))
+        self._sequences = array("q", (sequence for sequence, _ in log.read()))
+        """Where the events stand in the log, which alone knows what they were."""
 
     def answered(self, answer: Answer) -> None:
         """Count one recall: who decided, which layer came first, in which language.
@@ -82,7 +81,8 @@ class Usage:
     def answers(self, records: int) -> UsageAnswers:
         """What a phone with `records` turns answers now."""
         counts: dict[str, Counter[str]] = {}
-        for _, what, category in self._events:
+        for _, payload in self._log.read():
+            what, category = msgpack.unpackb(payload)
             counts.setdefault(what, Counter())[category] += 1
         queries = sum(counts.get("decided_by", Counter()).values())
         bins = {
@@ -98,19 +98,18 @@ class Usage:
         bins["queries"] = _bin(queries, QUERY_BINS, "51+")
         bins["records"] = _bin(records, RECORD_BINS, "10000+")
         bins["usefulness"] = _usefulness(counts.get("useful"))
-        return UsageAnswers(bins, self._events[-1][0] if self._events else -1)
+        return UsageAnswers(bins, self._sequences[-1] if self._sequences else -1)
 
     def forget(self, through: int) -> None:
         """Erase every event up to log position `through`."""
-        gone = [sequence for sequence, _, _ in self._events if sequence <= through]
+        gone = bisect_right(self._sequences, through)
         if gone:
-            self._log.erase(gone)
-            self._events = [event for event in self._events if event[0] > through]
+            self._log.erase(self._sequences[:gone])
+            del self._sequences[:gone]
 
     def _note(self, *events: tuple[str, str]) -> None:
-        sequences = self._log.append_many([msgpack.packb(list(event)) for event in events])
-        self._events.extend(
-            (sequence, *event) for sequence, event in zip(sequences, events, strict=True)
+        self._sequences.extend(
+            self._log.append_many([msgpack.packb(list(event)) for event in events])
         )
 
 

@@ -60,13 +60,18 @@ class Frame(NamedTuple):
 
 
 class SegmentCipher:
-    """Seals or opens the frames of one segment in order; it cannot go back."""
+    """Seals or opens the frames of one segment in order; it cannot go back.
 
-    __slots__ = ("_aead", "_context", "_counter", "tag")
+    A log that is being written keeps one of these, so sealing makes the AEAD anew for each frame:
+    1 µs, where one that lies idle takes 2 KB.
+    """
+
+    __slots__ = ("_aead", "_context", "_counter", "_key", "tag")
 
     def __init__(self, key: bytes, log: str, segment: int) -> None:
         """`key`: 32 bytes, made for this segment and used for nothing else."""
-        self._aead = ChaCha20Poly1305(key)
+        self._key = key
+        self._aead: ChaCha20Poly1305 | None = None
         self._context = b"%s\x00%s\x00%016x" % (FORMAT, log.encode(), segment)
         self._counter = 0
         self.tag = NO_TAG
@@ -76,7 +81,8 @@ class SegmentCipher:
         """The next frame."""
         length = len(block) + TAG
         header = HEADER.pack(length | (STARTS_APPEND if starts_append else 0))
-        sealed = self._aead.encrypt(self._nonce(), block, self._context + header + self.tag)
+        associated = self._context + header + self.tag
+        sealed = ChaCha20Poly1305(self._key).encrypt(self._nonce(), block, associated)
         self._advance(sealed[-TAG:])
         return header + sealed
 
@@ -87,6 +93,8 @@ class SegmentCipher:
             return None
         start, end = bounds
         header = data[offset:start]
+        if self._aead is None:
+            self._aead = ChaCha20Poly1305(self._key)
         try:
             block = self._aead.decrypt(
                 self._nonce(), data[start:end], self._context + header + self.tag

@@ -11,13 +11,14 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from privacy.errors import LedgerUnavailable
 
-__all__ = ["Accountants", "Release"]
+__all__ = ["Accountants", "Release", "renyi_analysis"]
 
 _FINEST = 1e-4
 """Discretisation of privacy losses, dp-accounting's default."""
@@ -73,7 +74,7 @@ class Accountants:
         except ImportError:
             raise LedgerUnavailable(_MISSING) from None
         interval = max(_FINEST, largest / _LEVELS)
-        return cls(dp_accounting, pld, _renyi_analysis(), interval)
+        return cls(dp_accounting, pld, renyi_analysis(), interval)
 
     def gaussian_pld(self, noises: Mapping[float, int], delta: float) -> float:
         """Epsilon of Gaussians, noise over sensitivity → how many, by loss distributions."""
@@ -179,7 +180,13 @@ def _set_outcomes(release: Release) -> tuple[float, float, float]:
     return likely, unlikely, max(0.0, 1.0 - likely - unlikely)
 
 
-def _renyi_analysis() -> ModuleType:
+@cache
+def renyi_analysis() -> ModuleType:
+    """opacus' module of Rényi analysis, without the package around it.
+
+    Raises:
+        LedgerUnavailable: opacus is not installed.
+    """
     found = importlib.util.find_spec("opacus")  # finds the package, does not import it
     if found is None or not found.submodule_search_locations:
         raise LedgerUnavailable(_MISSING)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from privacy.bits import BitSource, draw
 
-__all__ = ["LARGEST_RADIUS", "clip_to_lattice"]
+__all__ = ["LARGEST_RADIUS", "clip_to_lattice", "rounding_radius"]
 
 LARGEST_RADIUS = 1 << 30
 """Largest clip·scale in lattice units: its square, and every sum of squares met on the way, fits
@@ -78,7 +78,7 @@ def _round_conditionally(
     scaled: npt.NDArray[np.float64], limit: int, bits: BitSource
 ) -> npt.NDArray[np.int64]:
     """Round inside a smaller ball until the result is short enough; else cut toward zero."""
-    radius = _rounding_radius(len(scaled), limit)
+    radius = rounding_radius(len(scaled), limit)
     if radius > 0:
         shrunk = scaled * min(1.0, radius / float(np.linalg.norm(scaled)))
         for _ in range(_ATTEMPTS):
@@ -103,7 +103,7 @@ def _whole(scaled: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | None:
     return nearest.astype(np.int64) if np.array_equal(scaled, nearest) else None
 
 
-def _rounding_radius(dimension: int, limit: int) -> float:
+def rounding_radius(dimension: int, limit: int) -> float:
     """The norm from which a stochastic rounding is likely to stay within sqrt(limit); 0 if none.
 
     Solves r² + d/4 + t·(r + sqrt(d)/2) = limit for r, t = _CAUTION: the left side bounds the

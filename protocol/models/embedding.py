@@ -18,9 +18,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.models.kept import kept_up_to
 from protocol.models.lexicon import FUNCTION_CHARACTERS, STOP_WORDS
 from protocol.models.sizes import EMBEDDING, QUERY_EMBEDDING
-from protocol.models.tokens import Tokens, tokens
+from protocol.models.tokens import MAX_TEXT, Tokens, tokens
 
 __all__ = ["QUERY_NORM", "embed", "embed_many", "embed_query"]
 
@@ -97,7 +98,7 @@ def _embedded_together(texts: Sequence[str]) -> NDArray[np.float32]:
     return units
 
 
-@lru_cache(maxsize=_CACHED_TEXTS)
+@kept_up_to(_CACHED_TEXTS, longest=MAX_TEXT)
 def embedded_texts(text: str) -> NDArray[np.float32]:
     """As `embed`, the newest answers kept; not to be changed by who gets them."""
     vector: NDArray[np.float32] = _embedded_together((text,))[0]

@@ -10,7 +10,6 @@ first says nothing, and a model need not learn everything twice.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,8 @@ from protocol.models.alignment import (
     longest_run,
 )
 from protocol.models.differences import Parts, additions, half, rarest, swaps
+from protocol.models.kept import kept_up_to
+from protocol.models.tokens import MAX_TEXT
 from protocol.models.views import MANNERS, View, view_of
 
 __all__ = ["PAIR_FEATURE_NAMES", "dedup_features"]
@@ -131,7 +132,7 @@ def dedup_features(a: str, b: str) -> NDArray[np.float32]:
     return featured_pairs(a, b).copy()
 
 
-@lru_cache(maxsize=_CACHED_PAIRS)
+@kept_up_to(_CACHED_PAIRS, longest=MAX_TEXT)
 def featured_pairs(a: str, b: str) -> NDArray[np.float32]:
     """As `dedup_features`, the newest answers kept; not to be changed by who gets them."""
     lighter, heavier = sorted((view_of(a), view_of(b)), key=_size)

@@ -7,13 +7,13 @@ and what the coarse rules look at (attribute words, entities).
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.models import lexicon
 from protocol.models.embedding import embed_query
+from protocol.models.kept import kept_up_to
 from protocol.models.sizes import QUERY_EMBEDDING, QUERY_FEATURES
 from protocol.models.tokens import MAX_TEXT, tokens
 
@@ -75,7 +75,7 @@ def router_features(query: str) -> NDArray[np.float32]:
     return featured_queries(query).copy()
 
 
-@lru_cache(maxsize=_CACHED_QUERIES)
+@kept_up_to(_CACHED_QUERIES, longest=MAX_TEXT)
 def featured_queries(query: str) -> NDArray[np.float32]:
     """As `router_features`, the newest answers kept; not to be changed by who gets them."""
     cut = tokens(query)

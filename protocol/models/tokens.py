@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+
+from protocol.models.kept import kept_up_to
 
 __all__ = ["MAX_TEXT", "Tokens", "tokens"]
 
@@ -37,7 +38,7 @@ class Tokens:
         return sum(map(len, self.runs))
 
 
-@lru_cache(maxsize=_CACHED_TEXTS)
+@kept_up_to(_CACHED_TEXTS, longest=MAX_TEXT)
 def tokens(text: str) -> Tokens:
     """Cut ``text``; equal texts give equal cuts, so the cache is invisible."""
     folded = text[:MAX_TEXT]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import pairwise
 
 from protocol.models import lexicon
 from protocol.models.concepts import CONTENT, concepts, weight_of
-from protocol.models.tokens import tokens
+from protocol.models.kept import kept_up_to
+from protocol.models.tokens import MAX_TEXT, tokens
 
 __all__ = ["KINDS", "MANNERS", "View", "view_of"]
 
@@ -95,7 +95,7 @@ class View:
         self.cjk_share = cut.cjk / (cut.cjk + len(cut.words)) if cut.units else 0.0
 
 
-@lru_cache(maxsize=_CACHED_VIEWS)
+@kept_up_to(_CACHED_VIEWS, longest=MAX_TEXT)
 def view_of(text: str) -> View:
     """The view of `text`; nobody changes one, so the cache is invisible."""
     return View(text)

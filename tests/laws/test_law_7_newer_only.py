@@ -9,6 +9,7 @@ import pytest
 
 from cloud.identity import signing_key
 from device.observer import Adopted, Kept
+from device.phone import Phone
 from device.recall import Score
 from device.sync.adoption import Models
 from protocol.errors import ReleaseRefused
@@ -62,7 +63,7 @@ async def test_an_older_version_is_refused_and_the_newer_stays(open_world: OpenW
         await phone.sync_now()
         _, _, blob = next(r for r in w.cloud.endpoint().snapshot.releases if r[0] == "router")
         later = open_manifest(blob, w.cloud.public_key).version + 1
-        phone.shelf._adopted["router"] = _as_version(phone, later)
+        _pretend(phone, later)
         with pytest.raises(ReleaseRefused) as refused:
             phone.shelf.offer(blob, cloud_key=w.cloud.public_key, now=w.clock.now())
         assert refused.value.reason == "rollback"
@@ -77,7 +78,7 @@ async def test_worse_on_own_probes_keeps_the_old_and_says_so(
         phone = await w.phone(observer=notes)
         await phone.sync_now()
         assert len(notes.of(Adopted)) == 2
-        phone.shelf._adopted["router"] = _as_version(phone, 0)
+        _pretend(phone, 0)
         scores = iter([Score(0.9, 2.0), Score(0.9, 1.0)])
         monkeypatch.setattr(type(phone), "_probe", lambda self, model, weights: next(scores))
         await phone.sync_now()
@@ -99,7 +100,7 @@ async def test_losing_a_memory_probe_keeps_the_old_and_says_so(open_world: OpenW
         phone = await w.phone(observer=notes, examiner=Picky())
         await phone.sync_now()
         assert len(notes.of(Adopted)) == 2
-        phone.shelf._adopted["router"] = _as_version(phone, 0)
+        _pretend(phone, 0)
         await phone.sync_now()
         (kept,) = notes.of(Kept)
         assert isinstance(kept, Kept)
@@ -107,7 +108,9 @@ async def test_losing_a_memory_probe_keeps_the_old_and_says_so(open_world: OpenW
         assert phone.shelf.version("router") == 0
 
 
-def _as_version(phone, version: int):  # type: ignore[no-untyped-def]
-    """The adopted router, said to be of another version."""
-    held = phone.shelf.adopted("router")
-    return type(held)(held.model, version, held.arrays, held.scales)
+def _pretend(phone: Phone, version: int) -> None:
+    """Have the phone believe that its router is of another version."""
+    held = phone.shelf._held["router"]
+    phone.shelf._held["router"] = replace(
+        held, parameters=replace(held.parameters, version=version)
+    )

@@ -116,7 +116,6 @@ def test_virtual_phones_of_one_host_share_an_examiner() -> None:
         data=None,
         budget="demo",
         cloud_key="00" * 32,
-        tokens=("a", "b"),
         revisit=3600.0,
     )
     nowhere: Any = None

@@ -41,3 +41,18 @@ def test_a_full_block_is_counted_as_a_block() -> None:
     assert len(store) == BLOCK
     assert not store._open
     assert store.resident_bytes == len(store._blocks[0].deflated) + BLOCK_OVERHEAD_BYTES
+
+
+@given(
+    st.integers(1, 300),
+    st.lists(st.integers(-2, 320), max_size=30),
+    st.sets(st.integers(0, 300), max_size=9),
+)
+def test_many_turns_are_read_as_one_by_one(count: int, asked: list[int], gone: set[int]) -> None:
+    store = TurnStore()
+    for number in range(count):
+        store.append(number, payload(number))
+    store.remove(gone)
+    held = [number for number in asked if 0 <= number < count and number not in gone]
+    assert [turn.sequence for turn in store.many(asked)] == held
+    assert store.many(asked) == [turn for turn in map(store.get, asked) if turn is not None]

@@ -14,5 +14,6 @@ TURN = Turn("r-7", 12.0, "阿明", "明天去爬山", "talk", "chat", "dialogue"
 @given(st.floats(0.0, 5.0), st.floats(0.0, 5.0))
 def test_scaling_is_replacing_the_score(score: float, weight: float) -> None:
     candidate = from_turn(TURN, score, 0.5)
-    wanted = replace(candidate, hit=replace(candidate.hit, score=score * weight))
-    assert candidate.scaled(weight) == wanted
+    scaled = candidate.scaled(weight)
+    assert scaled == replace(candidate, score=score * weight)
+    assert scaled.shown(("time",)) == replace(candidate.hit, score=score * weight, tells=("time",))

@@ -141,7 +141,7 @@ def test_a_known_value_stands_above_whatever_words_score() -> None:
 def test_used_feedback_raises_an_item_a_little_and_never_much() -> None:
     def score(accesses: int) -> float:
         item = Item("mem:1", ItemKind.EVENT, "trip", 0.0, 0.0, (), accesses=accesses)
-        return judged(Question.of("trip"), [from_item(item, 1.0, 1.0)])[0].hit.score
+        return judged(Question.of("trip"), [from_item(item, 1.0, 1.0)])[0].score
 
     assert score(0) < score(1) < score(10)
     assert score(10**9) == pytest.approx(1.2 * score(0))
@@ -149,4 +149,4 @@ def test_used_feedback_raises_an_item_a_little_and_never_much() -> None:
 
 def test_merge_keeps_a_memory_once_with_its_best_score() -> None:
     merged = merge([turn(1, "a", 0.5, 0.2), turn(2, "b", 0.5, 0.4), turn(1, "a", 0.5, 0.9)])
-    assert [(c.hit.id, c.hit.score) for c in merged] == [("raw:1", 0.9), ("raw:2", 0.4)]
+    assert [(c.hit.id, c.score) for c in merged] == [("raw:1", 0.9), ("raw:2", 0.4)]

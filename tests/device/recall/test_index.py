@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from device.recall import index as index_module
 from device.recall.analysis import terms
@@ -161,3 +163,36 @@ def test_text_without_words_is_similar_to_nothing() -> None:
     index.add(np.stack([embed("!!!"), embed("hello there")]))
     assert index.similarities(embed("hello there"))[0] == 0.0
     assert not index.similarities(embed("???")).any()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    said=st.lists(
+        st.tuples(st.sampled_from(["kite", "sea", "kite sea", "oak?"]), st.sampled_from("ab")),
+        min_size=1,
+        max_size=25,
+    ),
+    scored=st.data(),
+)
+def test_lending_at_once_gives_the_bits_of_one_distance_after_the_other(
+    said: list[tuple[str, str]], scored: st.DataObject
+) -> None:
+    index = index_of(
+        *(Entry(n, text, float(n), name, asks="?" in text) for n, (text, name) in enumerate(said))
+    )
+    values = st.floats(0.0, 1.0, width=32)
+    scores = np.array([scored.draw(values) for _ in said], np.float32)
+    wanted, ranking = scores.copy(), Ranking()
+    lenders = np.flatnonzero(scores)
+    own, episodes = scores[lenders], index._episodes.view
+    for distance, share in enumerate(ranking.neighbours, start=1):
+        reply = ranking.reply if distance == 1 else 0.0
+        after = own * (share + reply * index._asks.view[lenders])
+        for step, gift in ((distance, after), (-distance, own * share)):
+            places = lenders + step
+            there = (places >= 0) & (places < len(episodes))
+            there[there] = episodes[places[there]] == episodes[lenders[there]]
+            wanted[places[there]] += gift[there].astype(np.float32)
+    if len(lenders):
+        index._lend(scores, lenders, own)
+    assert scores.tobytes() == wanted.tobytes()

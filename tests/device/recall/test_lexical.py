@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from device.recall import lexical
 from device.recall.analysis import terms
-from device.recall.lexical import LENGTH_WEIGHT, SATURATION, LexicalIndex
+from device.recall.lexical import LENGTH_WEIGHT, SATURATION, LexicalIndex, _hashed
+from device.recall.postings import find
 
 WORDS = st.lists(st.sampled_from(["cat", "dog", "boat", "tree", "lamp"]), min_size=1, max_size=6)
 
@@ -132,3 +134,64 @@ def test_empty_index_and_empty_query() -> None:
     assert len(index.score("anything").bm25) == 0
     index.add(["一句话", ""])
     assert not index.score("").bm25.any()
+
+
+def term_by_term(
+    index: LexicalIndex, query: str
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The formula as it reads, one term after the other, on the index's own postings."""
+    size = len(index)
+    bm25, matched = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    lengths = index._lengths.view
+    live = size - index.removed
+    mean = (float(lengths.sum(dtype=np.float64)) + index.removed) / max(live, 1)
+    share = np.float32(LENGTH_WEIGHT / max(mean, 1.0))
+    norms = np.float32(SATURATION) * (np.float32(1 - LENGTH_WEIGHT) + share * lengths)
+    mass = 0.0
+    for term, repeats in Counter(query.split()).items():
+        hashed = _hashed(term)
+        slots, counts = find(index._segments, [hashed])[0]
+        here = [n for n, other in enumerate(index._tail_terms) if other == hashed]
+        if here:
+            before = np.ones(len(slots), np.intp) if counts is None else counts
+            slots = np.concatenate(
+                [slots, np.array([index._tail_slots[n] for n in here], np.int32)]
+            )
+            counts = np.concatenate([before, np.array([index._tail_counts[n] for n in here])])
+        alive = lengths[slots] >= 0
+        slots, counts = slots[alive], None if counts is None else counts[alive]
+        idf = float(np.log1p((live - len(slots) + 0.5) / (len(slots) + 0.5)))
+        mass += idf
+        weight = np.float32(idf * repeats * (SATURATION + 1))
+        if counts is None:
+            bm25[slots] += weight / (np.float32(1.0) + norms[slots])
+        else:
+            bm25[slots] += weight * counts / (counts + norms[slots])
+        matched[slots] += np.float32(idf)
+    return bm25, matched / np.float32(mass)
+
+
+TEXTS = st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=9), max_size=12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    batches=st.lists(TEXTS, min_size=1, max_size=4),
+    sealed=st.integers(0, 3),
+    gone=st.sets(st.integers(0, 40), max_size=6),
+    query=st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=8),
+)
+def test_all_terms_at_once_give_the_bits_of_one_after_the_other(
+    batches: list[list[list[str]]], sealed: int, gone: set[int], query: list[str]
+) -> None:
+    index = LexicalIndex(str.split)
+    for number, texts in enumerate(batches):
+        index.add([" ".join(text) for text in texts])
+        if number < sealed:
+            index.keep(np.ones(len(index), np.bool_))
+    doomed = [slot for slot in sorted(gone) if slot < len(index)]
+    index.remove(np.array(doomed, np.intp))
+    scores = index.score(" ".join(query))
+    bm25, coverage = term_by_term(index, " ".join(query))
+    assert scores.bm25.tobytes() == bm25.tobytes()
+    assert scores.coverage.tobytes() == coverage.tobytes()

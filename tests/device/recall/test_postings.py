@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -75,3 +76,27 @@ def test_a_posting_of_common_words_takes_about_a_byte() -> None:
     rows = np.unique(np.stack([slots, terms.astype(np.int32)], axis=1), axis=0)
     packed = Postings.of((rows[:, 1].astype(np.uint32), rows[:, 0], np.ones(len(rows), np.uint8)))
     assert packed.nbytes < 1.8 * len(rows)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=ROWS, cut=st.integers(0, 2**21))
+def test_a_short_list_is_read_byte_by_byte_to_the_same(
+    rows: dict[tuple[int, int], int], cut: int
+) -> None:
+    halves = [
+        {key: count for key, count in rows.items() if (key[0] < cut) is below}
+        for below in (True, False)
+    ]
+    parts = [Postings.of(loose(half)) for half in halves if half]
+    known = sorted({term for _, term in rows})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "FEW_BYTES", 0)
+        by_arrays = find(parts, known)
+        patch.setattr(postings, "FEW_BYTES", 1 << 30)
+        by_bytes = find(parts, known)
+    for (slots, counts), (same, times) in zip(by_arrays, by_bytes, strict=True):
+        assert slots.dtype == same.dtype
+        assert slots.tolist() == same.tolist()
+        assert (counts is None) == (times is None)
+        if counts is not None and times is not None:
+            assert counts.tolist() == times.tolist()

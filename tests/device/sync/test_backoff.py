@@ -39,3 +39,15 @@ def test_failures_spread_over_a_doubling_span_and_never_beyond_the_longest() -> 
     assert min(waits) >= 0.0
     assert max(waits) <= LONGEST_SECONDS
     assert np.std(waits) > LONGEST_SECONDS / 8
+
+
+def test_a_clock_that_is_set_back_ends_a_wait_and_a_small_correction_does_not(
+    rng: np.random.Generator,
+) -> None:
+    backoff = Backoff(interval=12 * 3600.0, rng=rng)
+    backoff.succeeded(1_000_000.0, retry_after=0.0)
+    assert not backoff.due(1_000_000.0 - 120.0)
+    assert backoff.due(1_000_000.0 - 3 * 86_400.0)
+    backoff.failed(1_000_000.0, retry_after=600.0)
+    assert not backoff.due(1_000_000.0 - 120.0)
+    assert backoff.due(1_000_000.0 - 3 * 86_400.0)
