@@ -134,6 +134,9 @@ class Cloud:
         await self._show(now)
         return True
 
+    async def _show_changes(self, now: float) -> None:
+        await self.refresh(now)
+
     async def issue_token(self, now: float) -> str:
         """A new single-use enrolment token; only its hash is kept."""
         token = self._bits(TOKEN_BYTES).hex()
@@ -188,7 +191,7 @@ class Cloud:
             helper=self._helper,
             database=self.database,
             metrics=self.metrics,
-            refresh=self._show,
+            refresh=self._show_changes,
             retention=self.config.retention,
             bits=self._bits,
             aside=self._aside,

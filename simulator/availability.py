@@ -278,8 +278,7 @@ def _track_of(states: NDArray[np.bool_], jitter: Floats, start: float) -> Track:
     edges = np.flatnonzero(np.diff(padded))
     moments = start + edges * _MINUTE + jitter[edges] * _MINUTE
     moments[edges == 0] = start
-    pairs = moments.reshape(-1, 2).tolist()
-    return Track(tuple((begin, end) for begin, end in pairs))
+    return Track.of_edges(moments)
 
 
 def _centred_logits(share: Floats, spread: float) -> Floats:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -15,11 +17,18 @@ from rich.console import Console
 from simulator import ask_commands, people_commands, replay_commands, report_commands
 from simulator.quiet import quiet
 
+if TYPE_CHECKING:
+    from simulator.scenario import Scenario
+
 __all__ = ["app", "main"]
 
 _MAX_PHONES = 200_000
 _MAX_DAYS = 366
 _VIOLATED, _USAGE = 1, 2
+_SPEED = 60.0
+"""A virtual day in 24 minutes: a window, five minutes in the median, is then five seconds long."""
+_AT_ONCE = 256
+"""Sessions of a load test that are open together: within what a process may have open files."""
 
 app = typer.Typer(
     help="A fleet of virtual phones: real device code, virtual time, real dialogues.",
@@ -86,9 +95,16 @@ def run(
         "out/fleet"
     ),
     runtime: Annotated[
-        RuntimeName, typer.Option(help="Run actors and hosts in this process, or on Ray.")
-    ] = RuntimeName.INPROC,
-    hosts: Annotated[int, typer.Option(min=1, max=256, help="Shards of phones.")] = 1,
+        RuntimeName | None,
+        typer.Option(help="Run cloud and hosts in this process, or on Ray. Default: by --hosts."),
+    ] = None,
+    hosts: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER|auto",
+            help="Shards of phones. auto: one on Ray for every core where the world is big.",
+        ),
+    ] = "auto",
     budget: Annotated[
         BudgetName | None,
         typer.Option(help="demo learns something visible; it protects nobody."),
@@ -97,6 +113,29 @@ def run(
         AggregationName | None,
         typer.Option(help="local: no helper, each phone randomises alone."),
     ] = None,
+    cloud: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Load a deployed cloud instead, over real sockets."),
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="With --cloud: an enrolment token a line.")
+    ] = None,
+    cloud_key: Annotated[
+        str, typer.Option(help="With --cloud: its key in hex; none: the one it shows.")
+    ] = "",
+    helper_pin: Annotated[
+        str, typer.Option(help="With --cloud: the helper's key in hex, to be the only one.")
+    ] = "",
+    trust_ca: Annotated[
+        Path | None, typer.Option(help="With --cloud: PEM of the authority of its certificate.")
+    ] = None,
+    speed: Annotated[
+        float,
+        typer.Option(min=1.0, max=86_400.0, help="With --cloud: virtual seconds in a real one."),
+    ] = _SPEED,
+    at_once: Annotated[
+        int, typer.Option(min=1, max=10_000, help="With --cloud: sessions open together, at most.")
+    ] = _AT_ONCE,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Play a fleet and write its report.
@@ -115,6 +154,10 @@ def run(
 
       reverie-fleet run --aggregation local --phones 100 --days 2
 
+      reverie-fleet run --scenario city --hosts auto
+
+      reverie-fleet run --cloud wss://cloud.example --token-file tokens.txt --phones 200 --days 1
+
     Exit codes: 0 all laws held, 1 a law was violated, 2 the arguments cannot be used.
     """
     quiet()
@@ -123,8 +166,10 @@ def run(
     try:
         from cloud.actors.ray_runtime import RayUnavailable
         from simulator.lives import UNREADABLE
+        from simulator.placing import PlacingRefused, place
         from simulator.progress import following
         from simulator.report import write
+        from simulator.resident import resident
         from simulator.scenario import ScenarioUnreadable, load_scenario
         from simulator.summary import say
         from simulator.world import Options, run_world
@@ -142,9 +187,25 @@ def run(
         )
     except ScenarioUnreadable as error:
         _fail(console, str(error))
-    options = Options.of(world, runtime.value, hosts)
+    if cloud is not None:
+        keys = (cloud_key.strip().lower(), helper_pin.strip().lower())
+        target = (cloud, *keys, trust_ca, token_file)
+        _load(target, world, speed, at_once, out, console, as_json=as_json)
+        return
+    phone_days = world.phones * world.days
     try:
-        with following(Console(stderr=True), options.phones, options.days) as told:
+        placed = place(hosts, runtime.value if runtime else None, phone_days=phone_days)
+    except PlacingRefused as error:
+        _fail(console, str(error))
+    options = Options.of(world, placed.runtime, placed.hosts)
+    try:
+        with following(
+            Console(stderr=True),
+            options.phones,
+            options.days,
+            placed.said,
+            memory=partial(resident, os.getpid()),
+        ) as told:
             report = run_world(options, told)
     except (*UNREADABLE, RayUnavailable) as error:
         _fail(console, str(error))
@@ -158,6 +219,31 @@ def run(
         say(report, console)
         console.print(f"\nReport: {out / 'report.html'} and {out / 'report.json'}", style="dim")
     if report["invariants"]["violated"]:
+        raise typer.Exit(_VIOLATED)
+
+
+def _load(
+    target: tuple[str, str, str, Path | None, Path | None],
+    world: Scenario,
+    speed: float,
+    at_once: int,
+    out: Path,
+    console: Console,
+    *,
+    as_json: bool,
+) -> None:
+    from simulator.deployed import CloudRefused, LoadOptions, Target
+    from simulator.deployed.commands import load_and_say
+    from simulator.lives import UNREADABLE
+
+    options = LoadOptions(Target(*target), world, speed, at_once)
+    try:
+        violated = load_and_say(options, out, console, as_json=as_json)
+    except (*UNREADABLE, CloudRefused) as error:
+        _fail(console, str(error))
+    except OSError as error:
+        _fail(console, f"cannot write to {error.filename or out}: {error.strerror}")
+    if violated:
         raise typer.Exit(_VIOLATED)
 
 

@@ -28,6 +28,8 @@ class CloudView:
     held_by_round: dict[tuple[str, int], int]
     counted: dict[tuple[str, int], int]
     """Reports in the sum of each closed round."""
+    summed: frozenset[bytes]
+    """Uploads that are in the sum of a closed round."""
     sums: list[UsageSum]
     """Every published round of counts."""
 
@@ -38,7 +40,7 @@ def view_cloud(database_url: str) -> CloudView:
     try:
         with database.read() as connection:
             stored = connection.execute(
-                select(uploads.c.upload_id, uploads.c.task, uploads.c.round)
+                select(uploads.c.upload_id, uploads.c.task, uploads.c.round, uploads.c.counted)
             ).all()
             summed = connection.execute(
                 select(
@@ -66,6 +68,7 @@ def view_cloud(database_url: str) -> CloudView:
         held=dict(Counter(row.upload_id for row in stored)),
         held_by_round=dict(Counter((row.task, row.round) for row in stored)),
         counted={(row.task, row.round): row.n for row in summed},
+        summed=frozenset(row.upload_id for row in stored if row.counted),
         sums=[
             UsageSum(
                 row.task,

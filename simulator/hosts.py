@@ -9,34 +9,42 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from cloud.actors.runtime import Ref
-from cloud.gateway.core import GatewayCore
-from device.probing import Examiner
+from cloud.gateway.core import Blobs, GatewayCore
+from device.probing import Examiner, load_suite
+from device.readings import keep_readings
 from device.settings import Settings
+from device.sync.modelpool import ModelPool
 from protocol.identity import SigningKey
-from simulator.faults.cloud import shaky
+from simulator.faults.cloud import downs, gateway_restarts, shaky
 from simulator.faults.dice import Dice
+from simulator.faults.gateways import RestartingGateway
 from simulator.faults.plan import FaultPlan
 from simulator.lives import Lives
-from simulator.quiet import quiet
-from simulator.randomness import KeyedBits
+from simulator.randomness import KeyedBits, stream_key
 from simulator.replay import Listener
 from simulator.scenario import Scenario
 from simulator.virtual import VirtualClock, VirtualLoop
 from simulator.virtual_phone import PhoneResult, VirtualPhone, WindowNote
 
-__all__ = ["Endpoint", "Host", "Hosts", "LocalHosts", "RayHosts", "WindowReport", "WorldPlan"]
+__all__ = ["Endpoint", "Host", "Hosts", "LocalHosts", "WindowReport", "WorldPlan", "shards"]
 
 
 _VERDICTS = 128
 """Pairs of router and dedup versions whose examination a host remembers: phones that see the window
 at other hours adopt in another order, and a verdict thrown away costs 0.3 s to play again."""
+
+
+_READINGS = 8_192
+"""Readings of one kind that a host's process keeps: its phones retell the same dialogues, a few
+thousand texts, and each would be read again for every phone."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +60,11 @@ class WorldPlan:
     budget: Literal["demo", "production"]
     cloud_key: str
     """The cloud's Ed25519 public key in hex."""
-    tokens: tuple[str, ...]
-    """One enrolment token per phone."""
     revisit: float
     """Seconds after which the cloud asks a phone back."""
     faults: FaultPlan = field(default_factory=FaultPlan)
+    border: float = 3_600.0
+    """Seconds between two meetings of hosts and cloud."""
     scenario: Scenario = field(default_factory=Scenario)
     """Who the phones' owners are; what is also named above holds as above."""
 
@@ -64,6 +72,10 @@ class WorldPlan:
     def seconds(self) -> float:
         """Length of the virtual span."""
         return self.days * 86_400.0
+
+    def token(self, phone: int) -> str:
+        """The enrolment token of phone number `phone`."""
+        return stream_key(self.seed, "token", phone).hex()
 
 
 @dataclass(frozen=True)
@@ -81,9 +93,10 @@ class Endpoint:
 
 @dataclass
 class WindowReport:
-    """What one host's phones did in one window, by phone."""
+    """What one host's phones did in one window."""
 
     notes: list[WindowNote]
+    """By phone, of those to which something happened."""
     wakeups: int
     """Times virtual time moved, since the host began."""
     violations: int = 0
@@ -101,11 +114,15 @@ class Host:
         self._loop = VirtualLoop()
         self._clock = VirtualClock(self._loop, plan.start)
         self._endpoint = endpoint
-        self._examiner = Examiner(remembered=_VERDICTS)
+        keep_readings(_READINGS)
+        self._examiner = Examiner(cache(load_suite), remembered=_VERDICTS)
+        self._models = ModelPool()
+        self._blobs: Blobs = OrderedDict()
         self._lives_of = Lives(
             plan.scenario, seed=plan.seed, start=plan.start, days=plan.days, data=plan.data
         )
-        self._gateways: list[GatewayCore] = []
+        self._gateways: list[GatewayCore | RestartingGateway] = []
+        self._downs = downs(plan.faults, plan.seed, plan.seconds, plan.border)
         self._phones = [self._phone(number) for number in phones]
         self._lives = [
             self._loop.create_task(phone.live(), name=f"phone-{phone.number}")
@@ -126,7 +143,7 @@ class Host:
             settings=Settings(
                 cloud_url="virtual://cloud",
                 cloud_key=plan.cloud_key,
-                token=plan.tokens[number],
+                token=plan.token(number),
                 budget=plan.budget,
                 timezone=person.zone,
             ),
@@ -135,27 +152,46 @@ class Host:
             clock=self._clock,
             faults=plan.faults,
             seconds=plan.seconds,
+            revisit=plan.revisit,
+            border=plan.border,
             examiner=self._examiner,
+            models=self._models,
         )
 
-    def _gateway(self, number: int, dice: Dice) -> GatewayCore:
+    def _gateway(self, number: int, dice: Dice) -> GatewayCore | RestartingGateway:
         """A gateway of the phone's own: what it draws and batches depends on no other phone."""
+        plan = self._plan
+        again = gateway_restarts(plan.faults, plan.seed, plan.seconds, plan.border)
+        gateway = (
+            RestartingGateway(
+                partial(self._core, number, dice),
+                again,
+                self._loop.time,
+                partial(dice.happened, "gateway_restart", "another gateway"),
+            )
+            if again
+            else self._core(number, dice)
+        )
+        self._gateways.append(gateway)
+        return gateway
+
+    def _core(self, number: int, dice: Dice, life: int = 0) -> GatewayCore:
         metrics = self._gateways[0].metrics if self._gateways else None
         ends, plan = self._endpoint, self._plan
         reach = shaky(plan.faults, plan.seed, plan.seconds, dice)
-        gateway = GatewayCore(
+        named = ("gateway", number, life) if life else ("gateway", number)
+        return GatewayCore(
             reach(ends.registry),
             reach(ends.intake),
             ends.rounds,
             ends.publisher,
-            KeyedBits(self._plan.seed, "gateway", number),
+            KeyedBits(self._plan.seed, *named),
             sign=SigningKey(ends.signing_seed).sign,
             partials=reach(ends.partials),
             metrics=metrics,
             revisit=self._plan.revisit,
+            blobs=self._blobs,
         )
-        self._gateways.append(gateway)
-        return gateway
 
     @property
     def phones(self) -> Sequence[VirtualPhone]:
@@ -164,7 +200,7 @@ class Host:
 
     def run_until(self, moment: float) -> WindowReport:
         """Take the cloud's newest plan, then run to `moment` (virtual seconds)."""
-        if self._gateways:
+        if self._gateways and self._downs.until(self._loop.time()) is None:
             first = self._gateways[0]
             self._loop.run_until_complete(first.refresh())
             for gateway in self._gateways:
@@ -174,40 +210,52 @@ class Host:
             if life.done():
                 life.result()  # a phone that stopped living is a bug: show it
         broken = sum(phone.watch.tally.violated.total() for phone in self._phones)
-        return WindowReport([phone.note() for phone in self._phones], self._loop.leaps, broken)
+        notes = [phone.note() for phone in self._phones if phone.watch.events]
+        return WindowReport(notes, self._loop.leaps, broken)
 
-    def end(self) -> list[PhoneResult]:
-        """Stop every phone where it stands and sum up."""
-        ending = _end(self._phones, self._lives, self._gateways, self._clock.now())
-        return self._loop.run_until_complete(ending)
+    def end(self, most: int | None = None) -> list[PhoneResult]:
+        """Stop every phone where it stands, and sum up `most` of them, or all, that no earlier call
+        has summed up. What is left of those is let go."""
+        return self._loop.run_until_complete(self._end(len(self._phones) if most is None else most))
 
+    async def _end(self, most: int) -> list[PhoneResult]:
+        for life in self._lives:
+            life.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await life
+        self._lives.clear()
+        ending, self._phones = self._phones[:most], self._phones[most:]
+        now, results = self._clock.now(), []
+        ending.reverse()
+        while ending:
+            results.append(await ending.pop().end(now))
+        if not self._phones:
+            for gateway in self._gateways:
+                await gateway.close()
+            self._gateways.clear()
+        return results
 
-async def _end(
-    phones: Sequence[VirtualPhone],
-    lives: Sequence[asyncio.Task[None]],
-    gateways: Sequence[GatewayCore],
-    now: float,
-) -> list[PhoneResult]:
-    for life in lives:
-        life.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await life
-    results = [await phone.end(now) for phone in phones]
-    for gateway in gateways:
-        await gateway.close()
-    return results
-
-
-class _RayHost(Host):
-    """A host in a worker process, whose logging nobody else sets up."""
-
-    def __init__(self, plan: WorldPlan, phones: Sequence[int], endpoint: Endpoint) -> None:
-        quiet()
-        super().__init__(plan, phones, endpoint)
+    def close(self) -> None:
+        """Let go of everything, wherever the phones stand: a world may end in the middle."""
+        if self._loop.is_closed():
+            return
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        if left:
+            self._loop.run_until_complete(asyncio.wait(left))
+        for task in left:
+            if not task.cancelled():
+                task.exception()  # seen: how the world ended is known already
+        self._loop.close()
 
 
 class Hosts(Protocol):
     """Several hosts driven as one."""
+
+    def begin(self, plan: WorldPlan, endpoint: Endpoint) -> None:
+        """Build the phones."""
+        ...
 
     def run_until(self, moment: float) -> list[WindowReport]:
         """All hosts run to the same border."""
@@ -217,12 +265,21 @@ class Hosts(Protocol):
         """Results by phone number."""
         ...
 
+    def close(self) -> None:
+        """Let go of what is left, also of a world that ended in the middle."""
+        ...
+
 
 class LocalHosts:
     """Hosts in this process, one after the other."""
 
-    def __init__(self, plan: WorldPlan, endpoint: Endpoint, count: int) -> None:
-        self._hosts = [Host(plan, shard, endpoint) for shard in _shards(plan.phones, count)]
+    def __init__(self, phones: int, count: int) -> None:
+        self._shards = shards(phones, count)
+        self._hosts: list[Host] = []
+
+    def begin(self, plan: WorldPlan, endpoint: Endpoint) -> None:
+        """Build the phones."""
+        self._hosts = [Host(plan, shard, endpoint) for shard in self._shards]
 
     def listen(self, listener: Listener) -> None:
         """Have every phone tell `listener` what happens to it."""
@@ -235,42 +292,15 @@ class LocalHosts:
 
     def end(self) -> list[PhoneResult]:
         """Results by phone number."""
-        return _by_number([host.end() for host in self._hosts])
+        results = [one for host in self._hosts for one in host.end()]
+        return sorted(results, key=lambda result: result.phone)
 
-
-class RayHosts:
-    """Hosts as Ray actors, running side by side between two borders."""
-
-    def __init__(self, plan: WorldPlan, endpoint: Endpoint, count: int) -> None:
-        self._ray: Any = importlib.import_module("ray")
-        remote = self._ray.remote(_RayHost).options(num_cpus=0)
-        self._hosts = [
-            remote.remote(plan, shard, endpoint) for shard in _shards(plan.phones, count)
-        ]
-
-    def run_until(self, moment: float) -> list[WindowReport]:
-        """All hosts run to the same border."""
-        reports: list[WindowReport] = self._ask("run_until", moment)
-        return reports
-
-    def end(self) -> list[PhoneResult]:
-        """Results by phone number."""
-        results = _by_number(self._ask("end"))
+    def close(self) -> None:
+        """Let go of what is left, also of a world that ended in the middle."""
         for host in self._hosts:
-            self._ray.kill(host)
-        return results
-
-    def _ask(self, method: str, *args: Any) -> list[Any]:
-        answers: list[Any] = self._ray.get(
-            [getattr(host, method).remote(*args) for host in self._hosts]
-        )
-        return answers
+            host.close()
 
 
-def _shards(phones: int, count: int) -> list[range]:
+def shards(phones: int, count: int) -> list[range]:
     """Every count-th phone to one host."""
     return [range(first, phones, count) for first in range(min(count, phones))]
-
-
-def _by_number(results: list[list[PhoneResult]]) -> list[PhoneResult]:
-    return sorted((one for shard in results for one in shard), key=lambda result: result.phone)

@@ -2,17 +2,15 @@
 
 A `PhoneWatch` sees one phone's own account (its observer events), every frame on its wire and its
 stored bytes, and knows the truth that the phone does not: the real condition tracks and the canary.
-`check_counts` compares what phones believe acknowledged with what the cloud holds.
+What only the whole fleet can tell is checked in `fleet_checks`.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
-from functools import lru_cache
-from itertools import pairwise
 
 from device.observer import (
     Adopted,
@@ -26,9 +24,7 @@ from device.observer import (
     SessionOpened,
     UploadAcked,
 )
-from protocol.errors import ProtocolError
-from protocol.messages import Bye, Plan, UploadBegin, UploadChunk
-from protocol.release import open_manifest
+from protocol.messages import Bye, Hello, Plan, UploadBegin, UploadChunk
 from protocol.wire import decode
 from simulator.availability import Track
 from simulator.laws import (
@@ -44,14 +40,14 @@ from simulator.laws import (
     WITHIN_BUDGET,
     Tally,
 )
+from simulator.manifests import signed_by
 
-__all__ = ["PhoneWatch", "check_counts", "check_published"]
+__all__ = ["PhoneWatch"]
 
 _STOP_WITHIN = 1.0
 """Seconds after a condition ends by which all work must have stopped (law 2)."""
 _ROUNDING = 1e-6
 """Seconds lost when unix times are added and subtracted as floats."""
-_CACHED_MANIFESTS = 64
 
 
 class PhoneWatch:
@@ -85,6 +81,8 @@ class PhoneWatch:
         self.acked: list[bytes] = []
         self.released: dict[bytes, bytes] = {}
         """Report id → hash of its upload."""
+        self.device_id = ""
+        """The cloud's name for the phone, once it was seen in a frame."""
         self.name, self._window, self._settle = name, window, settle
         self._canary, self._cloud_key = canary.encode(), cloud_key
         self.ledger_round: Callable[[str], int] = lambda _task: 0
@@ -103,8 +101,12 @@ class PhoneWatch:
         """Units charged by stream on whatever copy of this phone's ledger: the truth of law 1."""
         self.set_back = ""
         """Why this phone's ledger may be suspected; "" while nobody has touched it."""
+        self.copied = False
+        """Whether a second phone runs from a copy of it: that one's reports are its evidence."""
         self.forgetful = False
         """Whether its anchor was set back too, so that only receipts can tell."""
+        self.finished = 0
+        """Sessions that ended in good order."""
         self.synced_at: float | None = None
         """When the last session ended in good order, unix seconds."""
 
@@ -180,8 +182,11 @@ class PhoneWatch:
             self._check(SAME_BYTES, agreed, "an upload was offered that no release announced")
         elif isinstance(message, UploadChunk):
             self._same(message)
+        elif isinstance(message, Hello):
+            self.device_id = message.device_id or self.device_id
         elif isinstance(message, Bye) and message.reason == "done":
             self.synced_at = at
+            self.finished += 1
 
     def downlink(self, frame: bytes, at: float) -> None:
         """Note which releases the cloud has really signed."""
@@ -194,7 +199,7 @@ class PhoneWatch:
             if blob in self._seen_manifests:
                 continue
             self._seen_manifests.add(blob)
-            signed = _signed(blob, self._cloud_key)
+            signed = signed_by(blob, self._cloud_key)
             if signed is not None:
                 self._signed.add(signed)
 
@@ -203,7 +208,7 @@ class PhoneWatch:
         for name, blob in sorted(blobs.items()):
             self._check(CANARY, self._canary not in blob, f"the canary is in clear in {name}")
 
-    def audit(self, *, suspicion: str, committed: set[str], receipted: set[str]) -> None:
+    def audit(self, *, suspicion: str, committed: Set[str], receipted: Set[str]) -> None:
         """Hold the phone's own books against what it did.
 
         Args:
@@ -218,7 +223,9 @@ class PhoneWatch:
         if self.set_back:
             return  # its ledger is an older one: it holds less than this phone ever did
         strange = len(receipted - committed)
-        self._check(RECEIPTED, not strange, f"{strange} receipts are for reports never made")
+        self._check(
+            RECEIPTED, self.copied or not strange, f"{strange} receipts are for reports never made"
+        )
         acked, held = len(self.acked), len(receipted)
         said = f"{acked} uploads were acknowledged, the ledger holds {held} receipts"
         self._check(RECEIPTED, held >= acked, said)
@@ -243,8 +250,8 @@ class PhoneWatch:
             self._check(WITHIN_BUDGET, self.spent[stream] <= cap, said)
 
     def _suspected(self, what: str) -> None:
-        """A suspicion is right exactly when somebody has set the phone back."""
-        self._check(UNSUSPECTED, bool(self.set_back), what)
+        """A suspicion is right exactly when somebody has set the phone back, or copied it."""
+        self._check(UNSUSPECTED, self.copied or bool(self.set_back), what)
 
     def _released(self, event: Released) -> None:
         """The ledger, not the phone's word, says whether a release was paid for, and only once."""
@@ -292,52 +299,3 @@ class PhoneWatch:
         spans = (self._window.span_at(at), self._window.span_at(at - _STOP_WITHIN))
         settled = any(span and at - span[0] >= self._settle - _ROUNDING for span in spans)
         self._check(WINDOW, settled, f"{what} at {at:.1f}, outside the window")
-
-
-@lru_cache(maxsize=_CACHED_MANIFESTS)
-def _signed(blob: bytes, cloud_key: bytes) -> tuple[str, int] | None:
-    """Model and version that a manifest really signs, else None: a phone must refuse it, adopting
-    it anyway is the violation. Every phone of a fleet is offered the same."""
-    try:
-        manifest = open_manifest(blob, cloud_key)
-    except ProtocolError:
-        return None
-    return manifest.model, manifest.version
-
-
-def check_counts(
-    tally: Tally,
-    *,
-    acked: Sequence[bytes],
-    released: Iterable[bytes],
-    held: Mapping[bytes, int],
-    counted: Mapping[tuple[str, int], int],
-    held_by_round: Mapping[tuple[str, int], int],
-) -> None:
-    """Law 3 across the fleet.
-
-    Args:
-        tally: where the checks are counted.
-        acked: upload ids the phones hold acknowledgements for.
-        released: every id that any phone released.
-        held: how often the cloud holds each upload id.
-        counted: reports summed in each closed round (task, round).
-        held_by_round: uploads the cloud holds for those rounds.
-    """
-    for upload_id in acked:
-        times = held.get(upload_id, 0)
-        said = f"{upload_id.hex()} is held {times} times"
-        tally.check(ACKED_ONCE, times == 1, "cloud", said)
-    known = set(released)
-    for upload_id in sorted(held):
-        tally.check(ACKED_ONCE, upload_id in known, "cloud", f"{upload_id.hex()} came from nowhere")
-    for task, number in sorted(counted):
-        summed, rows = counted[task, number], held_by_round.get((task, number), 0)
-        said = f"{task} round {number} summed {summed} reports of {rows} held"
-        tally.check(ACKED_ONCE, summed == rows, "cloud", said)
-
-
-def check_published(tally: Tally, model: str, versions: Sequence[int]) -> None:
-    """Law 7 at the source: a model's published versions strictly rise."""
-    for before, after in pairwise(versions):
-        tally.check(RISING, after > before, "cloud", f"{model} published {after} after {before}")

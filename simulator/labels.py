@@ -22,6 +22,10 @@ _LAWS: Final[Mapping[str, str]] = {
     "3 every healthy phone catches up once the faults have stopped": "3 故障停止后健康手机都会跟上",
     "7 versions only rise": "7 版本只升不降",
     "7 only signed releases adopted": "7 只采用已签名的版本",
+    "3 nothing forged is held or counted": "3 伪造的报告不存也不计",
+    "4 nothing is decoded before its hash was verified": "4 未经哈希校验的内容不解码",
+    "6 a phone takes nothing from the machine": "6 手机不向本机索取任何东西",
+    "8 a phone's traffic and storage stay small": "8 手机的流量与存储都很小",
 }
 _HISTOGRAMS: Final[Mapping[str, Both]] = {
     "decided_by": Both("Layers chosen by", "选层者"),
@@ -60,7 +64,8 @@ _FAULTS: Final[Mapping[str, str]] = {
     "actor_restart": "执行者重启",
     "database_restart": "数据库重启",
     "helper_away": "辅助服务器离线",
-    "malicious": "恶意手机",
+    "cloud_down": "整个云端停机",
+    "malicious_phone": "恶意手机",
 }
 
 
@@ -72,7 +77,9 @@ def law_name(law: str) -> Both:
 def fault_name(fault: str) -> Both:
     """A fault in both languages."""
     words = fault.replace("_", " ")
-    return Both(words, _FAULTS.get(fault, words))
+    kind, _, more = fault.partition(": ")
+    chinese = _FAULTS.get(kind, words)
+    return Both(words, f"{chinese}：{more.replace('_', ' ')}" if more else chinese)
 
 
 def histogram_name(histogram: str) -> Both:

@@ -12,13 +12,18 @@ __all__ = [
     "CANARY",
     "CHARGED",
     "CONVERGED",
+    "FORGED",
+    "GIVEN",
     "KEPT",
     "LAWS",
+    "OCCASIONAL",
     "RECEIPTED",
     "RISING",
     "SAME_BYTES",
     "SIGNED",
+    "SMALL",
     "UNSUSPECTED",
+    "VERIFIED",
     "WINDOW",
     "WITHIN_BUDGET",
     "Tally",
@@ -36,6 +41,10 @@ SIGNED = "7 only signed releases adopted"
 KEPT = "3 every acknowledged record is kept, none doubled"
 WITHIN_BUDGET = "1 no device ever spends more than its budget"
 CONVERGED = "3 every healthy phone catches up once the faults have stopped"
+FORGED = "3 nothing forged is held or counted"
+VERIFIED = "4 nothing is decoded before its hash was verified"
+GIVEN = "6 a phone takes nothing from the machine"
+SMALL = "8 a phone's traffic and storage stay small"
 LAWS = (
     CHARGED,
     SAME_BYTES,
@@ -49,7 +58,13 @@ LAWS = (
     KEPT,
     WITHIN_BUDGET,
     CONVERGED,
+    FORGED,
+    VERIFIED,
+    GIVEN,
+    SMALL,
 )
+OCCASIONAL: Final = frozenset({FORGED, VERIFIED, GIVEN, SMALL})
+"""Laws that only some worlds can see kept or broken; a report names them where one did."""
 
 _SHOWN: Final = 100
 """Violations kept as text; the rest are only counted."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from device.actors import Clock
 from device.sync.channel import ChannelClosed, CloudUnreachable
+from simulator.faults.cloud import Spans
 from simulator.faults.dice import Dice
 from simulator.faults.network import (
     LINK,
@@ -32,6 +33,8 @@ from simulator.faults.network import (
     way_to_cloud,
 )
 from simulator.faults.plan import FaultPlan
+from simulator.faults.process import apart
+from simulator.faults.uploads import uploads_of
 
 __all__ = ["Gateway", "GatewayConnection", "Network", "Tap", "Traffic"]
 
@@ -54,6 +57,9 @@ _GOODBYE = 0.5
 """Share of gateways that end their sessions in good order before they restart."""
 _BACK_SOON = 60.0
 """Seconds they ask phones to stay away."""
+_NEVER = Spans()
+_RETOLD = ("duplication", "malicious_phone")
+"""Faults for which the frames of the last session are remembered."""
 _NEWER_HAS_BEGUN = 3
 """Frames of a session after which frames of an older one count as late."""
 
@@ -113,6 +119,7 @@ class Network:
         *,
         dice: Dice | None = None,
         restarts: Sequence[float] = (),
+        downs: Spans = _NEVER,
         seconds: float = 0.0,
         link: Link = LINK,
     ) -> None:
@@ -124,7 +131,8 @@ class Network:
             faults: how often those two come.
             tap: sees every frame.
             dice: all other faults; None for none.
-            restarts: when gateways restart; seconds: length of the world.
+            restarts: when gateways restart; downs: when there is no cloud at all.
+            seconds: length of the world.
             link: of an ordinary day.
         """
         self.traffic = Traffic()
@@ -138,7 +146,7 @@ class Network:
         self._unreachable, self._cut = faults.unreachable, faults.cut
         self._dice = dice if dice is not None else Dice(FaultPlan.none(), 0, 0, self._elapsed)
         self._link = link
-        self._restarts = restarts
+        self._restarts, self._downs = restarts, downs
         self._partitions = partitions(self._dice, seconds)
         self._channel: _Channel | None = None
         self._last: list[bytes] = []
@@ -155,6 +163,8 @@ class Network:
             raise CloudUnreachable("the virtual network is down")
         if self.partitioned:
             raise CloudUnreachable("no cloud answers: the network is partitioned")
+        if self.cloudless:
+            raise CloudUnreachable("no cloud answers: it is down")
         way_to_cloud(self._dice)
         self.traffic.sessions += 1
         self.traffic.up += _SETUP_UP
@@ -167,8 +177,10 @@ class Network:
         try:
             yield channel
         finally:
-            self._last = channel.sent
+            self._last = channel.sent if self._dice.planned(*_RETOLD) else []
             channel.cut()
+            if self._channel is channel:
+                self._channel = None
 
     def drop(self) -> None:
         """The phone is gone: nothing of an open session passes any more."""
@@ -183,12 +195,22 @@ class Network:
         self._dice.happened("partition")
         return True
 
+    @property
+    def cloudless(self) -> bool:
+        """Whether there is no cloud now."""
+        return self._downs.until(self._elapsed()) is not None
+
     def restarted_since(self, moment: float) -> bool:
         """Whether a gateway has restarted since `moment`, unix seconds."""
         if not self._restarts:
             return False
         before = bisect_right(self._restarts, moment - self._start)
         return bisect_right(self._restarts, self._elapsed()) > before
+
+    def arrived(self, acked: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Bodies of the last session by upload id, of those that are `acked`."""
+        known = set(acked)
+        return {name: body for name, body in uploads_of(self._last).items() if name in known}
 
     def farewell(self, connection: GatewayConnection) -> list[bytes]:
         """The last words of a gateway that restarts: half of them end in good order."""
@@ -249,7 +271,7 @@ class Network:
         for frame in frames:
             if connection.closed:
                 return
-            await connection.receive(frame)
+            await apart(connection.receive(frame))
 
     def _elapsed(self) -> float:
         return self._clock.now() - self._start
@@ -282,7 +304,7 @@ class _Channel:
         await self._network.carry(len(frame), self._speed)
         if trouble.overtaken:
             self._network.route.late.append((self.connection, frame))
-        if trouble.lost or self._network.partitioned:
+        if trouble.lost or self._network.partitioned or self._network.cloudless:
             self._break()
         if self._network.restarted_since(self._opened):
             self._inbox.extend(self._network.farewell(self.connection))
@@ -295,7 +317,7 @@ class _Channel:
         self._check()
         if self.connection.closed:
             return
-        answers = await self.connection.receive(frame)
+        answers = await apart(self.connection.receive(frame))
         if self._network.loses_ack(frame):
             self._break()
         for answer in answers:
@@ -333,7 +355,7 @@ class _Channel:
         self._network.route.late = []
         for connection, frame in late:
             if not connection.closed:
-                await connection.receive(frame)
+                await apart(connection.receive(frame))
 
     def _break(self) -> None:
         self.cut()

@@ -7,6 +7,7 @@ from typing import Final
 
 from device.actors import Clock
 from device.actors.errors import ActorError, DomainError
+from device.memory.records import Turn
 from device.phone import Phone
 from simulator.people import Ask, Compare, Deed, Do, Person, Say
 
@@ -22,8 +23,8 @@ class Owner:
         """`clock`: true time. `patient`: a deed that the phone refuses is given up, not an error:
         its disk may be full."""
         self._deeds, self._clock, self._patient = deque(person.deeds), clock, patient
-        self._turns: dict[str, str] = {}
-        self._texts: dict[str, str] = {}
+        self._turns: dict[str, Turn] = {}
+        """What the phone acknowledged, by line of the story."""
         self.records = self.answered = self.useful = self.refused = self.runs = 0
         self.tried = 0
         """Turns said, whether or not the phone acknowledged them."""
@@ -49,9 +50,9 @@ class Owner:
             case Ask():
                 await self._ask(phone, deed)
             case Compare():
-                if deed.first in self._texts and deed.second in self._texts:
-                    first, second = self._texts[deed.first], self._texts[deed.second]
-                    await phone.feedback_pair(first, second, deed.verdict)
+                first, second = self._turns.get(deed.first), self._turns.get(deed.second)
+                if first is not None and second is not None:
+                    await phone.feedback_pair(first.text, second.text, deed.verdict)
             case Do():
                 block = await phone.agent.inject([deed.run.app], deed.run.goal)
                 await phone.agent.record_run(deed.run, deed.confirmation, block.facts)
@@ -62,12 +63,12 @@ class Owner:
         turn = await phone.record(
             deed.text, speaker=deed.speaker, session=deed.session, source="conversation"
         )
-        self._turns[deed.line], self._texts[deed.line] = turn.id, deed.text
+        self._turns[deed.line] = turn
         self.records += 1
 
     async def _ask(self, phone: Phone, deed: Ask) -> None:
         answer = await phone.recall(deed.query, k=_RECALL_HITS)
-        wanted = {self._turns[line] for line in deed.evidence if line in self._turns}
+        wanted = {self._turns[line].id for line in deed.evidence if line in self._turns}
         helped = [hit.id for hit in answer.hits if wanted.intersection((hit.id, *hit.turns))]
         self.answered += 1
         self.useful += bool(helped)

@@ -23,11 +23,22 @@ Told = Callable[[float, int], None]
 
 @contextmanager
 def following(
-    console: Console, phones: int, days: int, now: Callable[[], float] = time.perf_counter
+    console: Console,
+    phones: int,
+    days: int,
+    where: str = "",
+    *,
+    now: Callable[[], float] = time.perf_counter,
+    memory: Callable[[], int] = lambda: 0,
 ) -> Iterator[Told]:
-    """A bar with phones, virtual time, phone-days a second, violations and the time left.
+    """A bar with phones, virtual time, phone-days a second, memory, violations and the time left.
 
-    Nothing is shown where the console is no terminal. `now`: seconds of real time.
+    Nothing is shown where the console is no terminal.
+
+    Args:
+        where: the world is played, said at the beginning.
+        now: seconds of real time.
+        memory: bytes in use; 0 where that is not known.
     """
     if not console.is_terminal:
         yield lambda _seconds, _violations: None
@@ -37,13 +48,14 @@ def following(
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TextColumn("{task.fields[rate]}", style="progress.data.speed"),
+        TextColumn("{task.fields[memory]}", style="progress.filesize"),
         _Violations(),
         TextColumn("left"),
         TimeRemainingColumn(),
     ]
     with Progress(*columns, console=console, transient=True) as bar:
-        said = f"{phones:,} phones: starting the cloud"
-        task = bar.add_task("", total=days * _DAY, when=said, rate="", violations=0)
+        said = f"{phones:,} phones: starting the cloud" + (f"; {where}" if where else "")
+        task = bar.add_task("", total=days * _DAY, when=said, rate="", memory="", violations=0)
         rate = _Rate(phones, now)
 
         def told(seconds: float, violations: int) -> None:
@@ -54,10 +66,15 @@ def following(
                 completed=seconds,
                 when=when,
                 rate=rate.at(seconds),
+                memory=_gibibytes(memory()),
                 violations=violations,
             )
 
         yield told
+
+
+def _gibibytes(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB" if size else ""
 
 
 class _Rate:

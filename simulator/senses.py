@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from device.actors import Clock
+from device.actors.window import BATTERY_FLOOR
 from device.conditions import Conditions
 from simulator.availability import PhoneAvailability
 from simulator.faults.clocks import PhoneClock
@@ -18,6 +19,8 @@ _FIRST_CHARGE = 0.7
 _FULL, _EMPTY = 1.0, 0.05
 """The owner plugs in before the phone dies, even where the track does not say so."""
 _HOUR = 3600.0
+_SURELY = 1.0
+"""Seconds after which a level that was to be reached surely is, for all rounding."""
 
 
 class TrackConditions:
@@ -63,8 +66,11 @@ class WindowConditions(TrackConditions):
         self._window = truth.window
 
     def next_change(self, now: float) -> float | None:
-        """When the three conditions next begin or cease to hold together."""
+        """When the three conditions next begin or cease to hold together, or the battery has
+        reached the floor below which a phone starts nothing while they hold."""
         edge = self._window.next_change(now)
+        if self._window.holds(now) and (lacking := BATTERY_FLOOR - self._battery(now)) > 0.0:
+            edge = min(edge, now + lacking / _CHARGE_PER_HOUR * _HOUR + _SURELY)
         return None if edge == float("inf") else edge
 
 

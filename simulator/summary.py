@@ -48,6 +48,8 @@ def say(report: dict[str, Any], console: Console) -> None:
     )
     table.add_row("Privacy", _privacy(report))
     table.add_row("", report["budget"]["says"])
+    if faults := report.get("faults"):
+        table.add_row("Faults", _faults(faults))
     table.add_row("Laws", _laws(laws))
     console.print(table)
     for line in laws["violations"]:
@@ -95,6 +97,16 @@ def _privacy(report: dict[str, Any]) -> str:
 
 def _figure(epsilon: float) -> str:
     return "∞" if math.isinf(epsilon) else f"{epsilon:.3g}"
+
+
+def _faults(faults: dict[str, dict[str, float]]) -> str:
+    """How many happened, and which were asked for in vain: of those the run has proven nothing."""
+    happened = sum(int(told["fired"]) for name, told in faults.items() if ":" not in name)
+    silent = [name for name, told in faults.items() if not told["fired"]]
+    said = f"{count(happened, 'fault')} happened"
+    if not silent:
+        return said
+    return f"{said}; [yellow]asked for, but never came: {', '.join(silent)}[/]"
 
 
 def _laws(laws: dict[str, Any]) -> str:

@@ -3,97 +3,49 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-
-import numpy as np
-from numpy.typing import NDArray
 
 from device.actors import Clock
 from device.observer import Adopted, Kept, PhoneEvent, Tallied, UploadAcked
 from device.phone import Machine, Phone
+from device.readings import shared_readings
 from device.settings import Settings
 from device.sync.adoption import Examiner
 from device.sync.channel import Channel
+from device.sync.modelpool import ModelPool
 from device.vault import MemoryStorage, StaticProtector, Storage
 from device.vault.anchor import MemoryAnchor
 from privacy.budget import BUDGETS
-from privacy.chain import Commit, ReceiptEntry
 from simulator.availability import PhoneAvailability, seconds_by_hour
 from simulator.converging import check_caught_up
-from simulator.faults.clocks import PhoneClock
-from simulator.faults.cloud import restarts
+from simulator.faults.clocks import PhoneClock, own_clock
+from simulator.faults.cloud import downs, restarts
 from simulator.faults.copy import PhoneCopy
 from simulator.faults.dice import Dice
 from simulator.faults.disk import Died, Handle, HeldAnchor
+from simulator.faults.failing import reason_of
 from simulator.faults.machine import FRAILTIES, Lifetimes
-from simulator.faults.plan import FaultPlan, Fired
+from simulator.faults.malice import Liar
+from simulator.faults.plan import FaultPlan
 from simulator.faults.process import Apart
 from simulator.invariants import PhoneWatch
-from simulator.laws import KEPT, Tally
-from simulator.network import Gateway, Network, Traffic
+from simulator.laws import KEPT
+from simulator.network import Gateway, Network
 from simulator.owner import Owner
 from simulator.people import Person
+from simulator.phone_result import Left, PhoneResult, WindowNote, left_by
 from simulator.randomness import KeyedBits, generator, stream_key
 from simulator.replay import Listener, TraceEvent, told
 from simulator.senses import ClockedConditions, TrackConditions, WindowConditions
+from simulator.smallness import check_stored, check_traffic
 from simulator.weeks import by_week
 
 __all__ = ["PhoneResult", "TrackConditions", "VirtualPhone", "WindowConditions", "WindowNote"]
 
 _DAY = 86_400.0
-_SKEW = (-600.0, 600.0)
-"""Seconds by which a skewed clock is off."""
-_DRIFT = 5e-5
-"""Seconds a poor quartz gains or loses a second, at most."""
-
-
-@dataclass
-class WindowNote:
-    """What happened on one phone during one window of virtual time."""
-
-    phone: int
-    acked_at: list[float] = field(default_factory=list)
-    adopted: list[tuple[float, str, int]] = field(default_factory=list)
-    kept: list[tuple[float, str, int]] = field(default_factory=list)
-    """Releases tried and not adopted."""
-    tallied: list[tuple[bytes, bytes]] = field(default_factory=list)
-    """Report id, and what it says without its noise."""
-
-
-@dataclass
-class PhoneResult:
-    """What one phone leaves behind when the world ends."""
-
-    phone: int
-    tally: Tally
-    digest: int
-    acked: list[bytes]
-    released: list[bytes]
-    records: int
-    answered: int
-    useful: int
-    by_layer: dict[str, int]
-    """Recalls by the layer of their best hit, or none."""
-    decided_by: dict[str, int]
-    traffic: Traffic
-    epsilon: float
-    versions: dict[str, int]
-    items: int
-    window_seconds: float
-    window_by_hour: list[float]
-    """(24,) seconds of the true window by local hour."""
-    window_by_week: NDArray[np.float32]
-    """(168,) the same by local weekday and hour, from Monday 00:00."""
-    utc_offset: float
-    """Seconds by which the owner's clocks are ahead of UTC."""
-    waiting: int
-    """Reports still in the outbox."""
-    fired: Fired = field(default_factory=Counter)
-    """Faults that happened to this phone."""
 
 
 class VirtualPhone:
@@ -113,15 +65,20 @@ class VirtualPhone:
         clock: Clock,
         faults: FaultPlan,
         seconds: float = 0.0,
+        border: float = 3_600.0,
+        revisit: float = 0.0,
         dice: Dice | None = None,
         examiner: Examiner | None = None,
+        models: ModelPool | None = None,
     ) -> None:
-        """`seconds`: length of the world. `dice`: this phone's luck, where others share it.
-        `examiner` plays the memory probes; phones of one process share theirs."""
+        """`seconds`: length of the world; `border`: between two meetings with the cloud;
+        `revisit`: after which the cloud asks a phone back.
+        `dice`: this phone's luck, where others share it. `examiner` plays the memory probes,
+        `models` holds what phones adopt; phones of one process share theirs."""
         self.number = number
         self.dice = dice or Dice(faults, seed, number, lambda: clock.now() - start)
         frail = self.dice.planned(*FRAILTIES)
-        own = self._own_clock(clock)
+        own = own_clock(self.dice, clock)
         self.watch = PhoneWatch(
             f"phone {number}",
             window=truth.window,
@@ -132,8 +89,8 @@ class VirtualPhone:
             caps=partial(_cap, settings.budget),
         )
         self._truth, self._clock, self._settings = truth, clock, settings
-        self._calm = faults.calm_after
-        self._start, self._seed, self._person = start, seed, person
+        self._calm, self._revisit = faults.calm_after, revisit
+        self._start, self._seed = start, seed
         self._utc_offset = utc_offset
         self._storage: Storage = MemoryStorage()
         self._anchor = MemoryAnchor()
@@ -146,6 +103,7 @@ class VirtualPhone:
             self.watch,
             dice=self.dice,
             restarts=restarts(faults, seed, seconds).gateways,
+            downs=downs(faults, seed, seconds, border),
             seconds=seconds,
         )
         self.network.old = self.dice.is_so("old_version")
@@ -163,8 +121,11 @@ class VirtualPhone:
             connect=self.network.connect,
             observer=self.watch,
             examiner=examiner if examiner is None or not frail else Apart(examiner),
+            models=models,
+            forget_readings=shared_readings,
         )
         self._owner = Owner(person, clock, patient=frail)
+        self._liar = self._beside(bytes.fromhex(settings.cloud_key))
         self._phone: Phone | None = None
         self._copy: PhoneCopy | None = None
         self._lives: Lifetimes | None = None
@@ -180,6 +141,14 @@ class VirtualPhone:
 
     async def live(self) -> None:
         """Open the phone, then let its owner and its daemon run until cancelled."""
+        if self._liar is None:
+            await self._live()
+            return
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._liar.run(), name=f"phone-{self.number} liar")
+            tasks.create_task(self._live(), name=f"phone-{self.number} lives")
+
+    async def _live(self) -> None:
         if self._lives is not None:
             await self._lives.run()
             return
@@ -209,6 +178,23 @@ class VirtualPhone:
             tasks.create_task(phone.run(), name=f"phone-{self.number} daemon")
             tasks.create_task(self._owner.use(phone), name=f"phone-{self.number} owner")
 
+    def _beside(self, cloud_key: bytes) -> Liar | None:
+        """The malicious phone beside this one, if there is one."""
+        if not self.dice.is_so("malicious_phone"):
+            return None
+        network, watch = self.network, self.watch
+        return Liar(
+            self.number,
+            self._seed,
+            gateway=network.gateway,
+            dice=self.dice,
+            clock=self._clock,
+            cloudless=lambda: network.cloudless,
+            cloud_key=cloud_key,
+            neighbour=lambda: watch.device_id,
+            loot=lambda: network.arrived(watch.acked),
+        )
+
     def down(self) -> None:
         """The process has ended."""
         self.network.drop()
@@ -218,8 +204,14 @@ class VirtualPhone:
         """The phone's folder was put back."""
         self.watch.restored(whole=whole)
 
+    def failed(self, error: BaseException, *, opened: bool) -> None:
+        """The phone's process ended by itself: what its owner was told is kept may be lost."""
+        what = "its process ended" if opened else "it does not open again"
+        self.watch.tally.check(KEPT, False, self.watch.name, f"{what}: {reason_of(error)}")
+
     async def cloned(self, files: dict[str, bytes]) -> None:
         """Run a second phone from a copy of the folder, until cancelled."""
+        self.watch.copied = True
         self._copy = PhoneCopy(
             files,
             self._machine,
@@ -244,47 +236,36 @@ class VirtualPhone:
 
         self.dice.told = lambda name, detail: tell(f"fault {name}", detail)
         self.watch.told = lambda event: tell(type(event).__name__, told(event))
-        self.watch.tally.told = lambda law, what: tell(f"law {law}", what)
+        for tally in (self.watch.tally, *([self._liar.tally] if self._liar else [])):
+            tally.told = lambda law, what: tell(f"law {law}", what)
 
     def note(self) -> WindowNote:
         """What happened since the last note."""
-        note = WindowNote(self.number)
-        for event in self.watch.events:
-            match event:
-                case UploadAcked():
-                    note.acked_at.append(event.at)
-                case Tallied():
-                    note.tallied.append((event.report_id, event.bins))
-                case Adopted():
-                    note.adopted.append((event.at, event.model, event.version))
-                case Kept():
-                    note.kept.append((event.at, event.model, event.version))
-        self.watch.events.clear()
+        events = self.watch.events
+        note = WindowNote(
+            self.number,
+            acked_at=tuple(e.at for e in events if isinstance(e, UploadAcked)),
+            adopted=tuple((e.at, e.model, e.version) for e in events if isinstance(e, Adopted)),
+            kept=tuple((e.at, e.model, e.version) for e in events if isinstance(e, Kept)),
+            tallied=tuple((e.report_id, e.bins) for e in events if isinstance(e, Tallied)),
+        )
+        events.clear()
         return note
 
     async def end(self, end: float) -> PhoneResult:
         """Close the phone and sum up its life; call after `live` was cancelled."""
         phone = self._phone if self._lives is None else await self._lives.last_open()
-        assert phone is not None
-        status = await phone.status()
-        entries = list(phone.ledger.entries())
-        await phone.close()
-        self.watch.scan(self._stored() | {"anchor": repr(self._anchor.read()).encode()})
-        self.watch.audit(
-            suspicion=status.budget.suspicion,
-            committed={entry.sha256 for entry in entries if isinstance(entry, Commit)},
-            receipted={entry.sha256 for entry in entries if isinstance(entry, ReceiptEntry)},
-        )
+        left = Left() if phone is None else await left_by(phone)
+        stored = self._stored()
+        self.watch.scan(stored | {"anchor": repr(self._anchor.read()).encode()})
         self.watch.close(end)
+        self._check_small(sum(map(len, stored.values())), end)
+        if phone is not None:
+            self._check_books(left, end)
         owner, window = self._owner, self._truth.window
-        if not self.watch.set_back:
-            said = f"{owner.records} of {owner.tried} acknowledged, {status.memory.turns} kept"
-            holds = owner.records <= status.memory.turns <= owner.tried
-            self.watch.tally.check(KEPT, holds, f"phone {self.number}", said)
-        if self._copy is None and self._calm is not None:
-            calm = self._start + self._calm * _DAY
-            check_caught_up(self.watch, window, calm=calm, end=end, waiting=status.outbox)
         copied = await self._copied()
+        if self._liar is not None:
+            self.watch.tally.merge(self._liar.tally)
         return PhoneResult(
             phone=self.number,
             tally=self.watch.tally,
@@ -297,16 +278,44 @@ class VirtualPhone:
             by_layer=dict(sorted(owner.by_layer.items())),
             decided_by=dict(sorted(owner.decided_by.items())),
             traffic=self.network.traffic,
-            epsilon=status.budget.epsilon_spent,
-            versions={name: model.version for name, model in sorted(status.models.items())},
-            items=status.memory.items,
+            epsilon=left.epsilon,
+            versions=dict(left.versions),
+            items=left.items,
             window_seconds=window.seconds(),
             window_by_hour=seconds_by_hour(window, self._utc_offset).tolist(),
             window_by_week=by_week(window, self._utc_offset),
             utc_offset=self._utc_offset,
-            waiting=status.outbox,
+            waiting=left.waiting,
             fired=self.dice.fired,
+            lies=[] if self._liar is None else self._liar.lies,
         )
+
+    def _check_small(self, stored: int, end: float) -> None:
+        watch, days = self.watch, (end - self._start) / _DAY
+        budget = BUDGETS[self._settings.budget]
+        traffic, fired = self.network.traffic, self.dice.fired
+        retries = traffic.sessions - watch.finished + sum(fired[name] for name in FRAILTIES)
+        check_traffic(watch.tally, watch.name, traffic, days=days, budget=budget, retries=retries)
+        check_stored(watch.tally, watch.name, stored, records=self._owner.tried)
+
+    def _check_books(self, left: Left, end: float) -> None:
+        """Hold what the phone has against what it did and was told."""
+        watch, owner = self.watch, self._owner
+        watch.audit(suspicion=left.suspicion, committed=left.committed, receipted=left.receipted)
+        if not watch.set_back:
+            said = f"{owner.records} of {owner.tried} acknowledged, {left.turns} kept"
+            holds = owner.records <= left.turns <= owner.tried
+            watch.tally.check(KEPT, holds, watch.name, said)
+        if self._copy is None and self._calm is not None:
+            calm = self._start + self._calm * _DAY
+            check_caught_up(
+                watch,
+                self._truth.window,
+                calm=calm,
+                end=end,
+                waiting=left.waiting,
+                rest=self._revisit,
+            )
 
     async def _copied(self) -> list[bytes]:
         """What a copy of this phone released; its watch is merged into this one's."""
@@ -321,18 +330,6 @@ class VirtualPhone:
         if self._lives is not None:
             return self._lives.disk.copy()
         return {name: self._storage.read(name) for name in self._storage.names()}
-
-    def _own_clock(self, clock: Clock) -> PhoneClock | None:
-        """The phone's clock where it may be wrong; None where it is the true one."""
-        dice = self.dice
-        if not dice.planned("clock_skew", "clock_jump"):
-            return None
-        if not dice.is_so("clock_skew"):
-            return PhoneClock(clock)
-        dice.happened("clock_skew")
-        stream = dice.of("clock_skew")
-        offset, drift = float(stream.uniform(*_SKEW)), float(stream.uniform(-_DRIFT, _DRIFT))
-        return PhoneClock(clock, offset=offset, drift=drift)
 
     @asynccontextmanager
     async def _connect(self, handle: Handle) -> AsyncIterator[Channel]:

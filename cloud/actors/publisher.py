@@ -8,6 +8,7 @@ that dies at any step leaves a candidate, which is published when the tick comes
 
 from __future__ import annotations
 
+import math
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from cloud.releases.card import complete, prolonged
 from cloud.releases.keys import RoleKeys
 from cloud.releases.listing import newest_with, relist, stages_of
 from cloud.releases.repository import Repository
+from cloud.releases.settled import ListingMark, listing_mark
 from cloud.releases.showing import Showing, Staged
 from cloud.releases.tables import rollouts
 from cloud.storage import BlobMissing
@@ -74,6 +76,8 @@ class Publisher:
         self._by_hand = by_hand
         roles = RoleKeys(keys or Path(signing_key_path).parent / "keys")
         self._repository = Repository(roles)
+        self._settled: tuple[ListingMark, float] | None = None
+        """How the listing was when it was last gone through, and when something of it grows old."""
         with self._shelf.database.read() as connection:
             unsigned = self._repository.root(connection) is None
         if unsigned and not reads_only:
@@ -99,11 +103,16 @@ class Publisher:
     def renew(self, now: float) -> list[str]:
         """Sign anew what would expire: the newest manifests, and the role files that say which
         they are. Gives the models renewed."""
-        renewed = []
+        if self._is_settled(now):
+            return []
+        renewed, due = [], math.inf
         with self._shelf.database.write() as connection:
             for model in sorted(SPECS):
                 row = newest_with(connection, model, "published")
-                if row is not None and self._opened(row.manifest).expires - now < RENEWAL:
+                if row is None:
+                    continue
+                expires = self._opened(row.manifest).expires
+                if expires - now < RENEWAL:
                     fresh = self._opened(row.manifest).model_copy(
                         update={"created": now, "expires": now + LIFETIME}
                     )
@@ -116,8 +125,18 @@ class Publisher:
                         )
                     )
                     renewed.append(model)
+                    expires = fresh.expires
+                due = min(due, expires - RENEWAL)
             relist(connection, self._repository, now)
+            mark, due = listing_mark(connection), min(due, self._repository.due(connection))
+        self._settled = mark, due
         return renewed
+
+    def _is_settled(self, now: float) -> bool:
+        if self._settled is None or now >= self._settled[1]:
+            return False
+        with self._shelf.database.read() as connection:
+            return self._settled[0] == listing_mark(connection)
 
     def showing(self) -> Showing:
         """What phones are shown: manifests, by stage, and the role files."""

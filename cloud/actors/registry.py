@@ -59,9 +59,14 @@ class Registry:
 
     def add_token(self, token_sha256: str, now: float, lifetime: float) -> None:
         """Remember a token by its hex SHA-256; it enrols one key within `lifetime` seconds."""
+        self.add_tokens([token_sha256], now, lifetime)
+
+    def add_tokens(self, token_sha256s: Sequence[str], now: float, lifetime: float) -> None:
+        """As `add_token`, for many at once: all of them, or none."""
         with self._database.write() as connection:
-            row = {"sha256": token_sha256, "created": now, "expires": now + lifetime}
-            insert_once(connection, tokens, row)
+            for digest in token_sha256s:
+                row = {"sha256": digest, "created": now, "expires": now + lifetime}
+                insert_once(connection, tokens, row)
 
     def enrol(self, token: str, public_key: bytes, now: float) -> str:
         """Admit a key; the same token and key again give the same id (a lost reply is harmless).

@@ -62,6 +62,10 @@ class Snapshot:
         return self.showing.newest
 
 
+Blobs: TypeAlias = OrderedDict[tuple[str, int, int], bytes]
+"""(model, version, base) → blob, the one asked for longest ago first."""
+
+
 def _stopped() -> float:
     return 0.0
 
@@ -83,6 +87,7 @@ class GatewayCore:
         metrics: the counters to keep; fresh ones by default.
         revisit: seconds after which a phone is asked to come back.
         timer: seconds from anywhere, for how long things take; a stopped one times nothing.
+        blobs: the published blobs it remembers; gateways of one process may share theirs.
     """
 
     def __init__(
@@ -103,6 +108,7 @@ class GatewayCore:
         revisit: float = 0.0,
         limits: Limits | None = None,
         timer: Callable[[], float] = _stopped,
+        blobs: Blobs | None = None,
     ) -> None:
         self.metrics = metrics or Metrics()
         self.timer = timer
@@ -137,7 +143,7 @@ class GatewayCore:
         self._letters_waiting: Batcher[tuple[str, int], int] | None = None
         if mailbox is not None:
             self._letters_waiting = Batcher(mailbox, "letters_waiting", sleep)
-        self._blobs: OrderedDict[tuple[str, int, int], bytes] = OrderedDict()
+        self._blobs: Blobs = OrderedDict() if blobs is None else blobs
 
     async def refresh(self, now: float | None = None) -> None:
         """Take a new snapshot of what is open and newest; with a time (unix seconds), without the

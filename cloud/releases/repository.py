@@ -121,6 +121,11 @@ class Repository:
             content = {f"{role}.json": described(file.data, file.version)}
         return signed
 
+    def due(self, connection: Connection) -> float:
+        """Unix seconds at which one of the newest files is to be signed anew for its age."""
+        held = [file for role in ROLES if (file := self._newest(connection, role)) is not None]
+        return min(file.issued + LIFETIMES[file.role].renew_at for file in held)
+
     def root(self, connection: Connection) -> RoleFile | None:
         """The root in force; None before the first `sign`."""
         return self._newest(connection, "root")

@@ -20,7 +20,7 @@ the rows of a unit are one item with a second axis, whose norm is ‖Σ a_t δ_t
 
 Without a key, batches and noise come from the system's generator, noise as in `exact_noise`, in
 float64. With a key a run can be repeated bit for bit, and hides nothing from whoever has the key:
-that is for simulated worlds, which use the float32 Gaussian of torch's generator.
+that is for simulated worlds, which use the float32 Gaussian of torch's generator (`seeded_steps`).
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from cloud.training.accounting import spent_epsilon
 from cloud.training.config import TrainingConfig
 from cloud.training.corpora import Examples
+from cloud.training.networks import UnitLosses, example_losses, network_of, weights_of
 from cloud.training.sampling import (
     Draws,
     SecretDraws,
@@ -41,6 +42,7 @@ from cloud.training.sampling import (
     UnitRows,
     poisson_batches,
 )
+from cloud.training.seeded_steps import SeededStep
 from cloud.training.seeds import generator
 from protocol.models.spec import ModelSpec, Weights
 
@@ -52,7 +54,6 @@ __all__ = [
     "weights_of",
 ]
 
-_SEED_MASK = 2**63 - 1
 _AVERAGED_SHARE = 0.5
 """Share of the last steps whose weights are averaged: it cancels noise and costs no privacy."""
 
@@ -80,8 +81,13 @@ def train_private(
     import torch
 
     torch.set_num_threads(1)
-    step_on = _PrivateStep(spec, start, examples, example_weights, config, learning_rate, key)
-    draws: Draws = SecretDraws(os.urandom) if key is None else SeededDraws(generator(key))
+    given = (spec, start, examples, example_weights, config, learning_rate)
+    step_on: _PrivateStep | SeededStep
+    draws: Draws
+    if key is None:
+        step_on, draws = _PrivateStep(*given), SecretDraws(os.urandom)
+    else:
+        step_on, draws = SeededStep(*given, key), SeededDraws(generator(key))
     units = UnitRows.of(examples.units)
     mean = _RunningMean(spec)
     averaged_from = int(steps * (1.0 - _AVERAGED_SHARE))
@@ -94,7 +100,7 @@ def train_private(
 
 
 class _PrivateStep:
-    """The network, its optimiser, and one step of them on a batch of units."""
+    """The network, opacus' optimiser, and one step of them on a batch of units."""
 
     def __init__(
         self,
@@ -104,21 +110,16 @@ class _PrivateStep:
         example_weights: NDArray[np.float32],
         config: TrainingConfig,
         learning_rate: float,
-        key: int | None,
     ) -> None:
         import torch
         from opacus.grad_sample import GradSampleModuleFastGradientClipping
 
-        real = torch.float64 if key is None else torch.float32
-        self._spec = spec
-        self.network = network_of(spec, start).to(real)
+        self.network = network_of(spec, start).to(torch.float64)
         self._private = GradSampleModuleFastGradientClipping(
             self.network, max_grad_norm=config.clip, use_ghost_clipping=True
         )
-        self._optimiser = _optimiser(self.network, config, learning_rate, key)
-        self._x = torch.tensor(examples.x, dtype=real)
-        self._y = torch.tensor(examples.y, dtype=real)
-        self._weighting = torch.tensor(example_weights, dtype=real)
+        self._optimiser = _optimiser(self.network, config, learning_rate)
+        self._losses = UnitLosses(spec, examples, example_weights, torch.float64)
 
     def __call__(self, rows: NDArray[np.int64], there: NDArray[np.bool_]) -> None:
         """Rows int64[units, width] of the batch's units, and which of them are there."""
@@ -126,7 +127,7 @@ class _PrivateStep:
 
         self._optimiser.zero_grad()
         if len(rows):
-            losses = self._unit_losses(rows, there)
+            losses = self._losses(self._private, rows, there, hooked=True)
             DPTensorFastGradientClipping(self._private, self._optimiser, losses).backward()
         else:
             # Nobody was drawn: the sum is zero, and the step is its noise.
@@ -134,26 +135,11 @@ class _PrivateStep:
                 parameter.grad = parameter.new_zeros(parameter.shape)
         self._optimiser.step()
 
-    def _unit_losses(self, rows: NDArray[np.int64], there: NDArray[np.bool_]) -> Any:
-        """Mean loss over each unit's rows, torch float[units]."""
-        import torch
 
-        width = rows.shape[1]
-        batch = torch.from_numpy(rows.ravel())
-        # Without a gradient at the input, torch warns that its backward hooks fire early.
-        if width == 1:
-            logits = self._private(self._x[batch].requires_grad_())
-            return example_losses(self._spec, logits, self._y[batch]) * self._weighting[batch]
-        x = self._x[batch].reshape(len(rows), width, -1).requires_grad_()
-        logits = self._private(x).reshape(len(batch), -1)
-        losses = example_losses(self._spec, logits, self._y[batch]) * self._weighting[batch]
-        shares = torch.from_numpy(there / there.sum(axis=1, keepdims=True)).to(losses.dtype)
-        return (losses.reshape(len(rows), width) * shares).sum(dim=1)
-
-
-def _optimiser(network: Any, config: TrainingConfig, learning_rate: float, key: int | None) -> Any:
+def _optimiser(network: Any, config: TrainingConfig, learning_rate: float) -> Any:
     import torch
-    from opacus.optimizers import DPOptimizerFastGradientClipping
+
+    from cloud.training.exact_noise import ExactNoiseOptimizer
 
     descent = torch.optim.SGD(
         network.parameters(),
@@ -161,53 +147,13 @@ def _optimiser(network: Any, config: TrainingConfig, learning_rate: float, key: 
         momentum=config.momentum,
         weight_decay=config.weight_decay,
     )
-    settings: dict[str, Any] = {
-        "noise_multiplier": config.noise_multiplier,
-        "max_grad_norm": config.clip,
-        "expected_batch_size": config.expected_batch,
-    }
-    if key is not None:
-        seeded = torch.Generator().manual_seed(key & _SEED_MASK)
-        return DPOptimizerFastGradientClipping(descent, generator=seeded, **settings)
-    from cloud.training.exact_noise import ExactNoiseOptimizer
-
-    return ExactNoiseOptimizer(descent, bits=os.urandom, **settings)
-
-
-def example_losses(spec: ModelSpec, logits: Any, y: Any) -> Any:
-    """Cross-entropy of each row, torch float32[n]; over sigmoid outputs it is summed."""
-    import torch
-
-    if spec.output == "sigmoid":
-        losses = torch.nn.functional.binary_cross_entropy_with_logits(logits, y, reduction="none")
-        return losses.sum(dim=1)
-    return -(y * torch.log_softmax(logits, dim=1)).sum(dim=1)
-
-
-def network_of(spec: ModelSpec, weights: Weights) -> Any:
-    """The torch twin of protocol.models.forward, before the output's sigmoid or softmax."""
-    import torch
-
-    modules: list[Any] = []
-    for index in range(1, spec.depth + 1):
-        rows, columns = spec.shapes[f"w{index}"]
-        linear = torch.nn.Linear(rows, columns)
-        with torch.no_grad():
-            linear.weight.copy_(torch.from_numpy(weights[f"w{index}"].T.copy()))
-            linear.bias.copy_(torch.from_numpy(weights[f"b{index}"].copy()))
-        modules += [linear, torch.nn.ReLU()]
-    return torch.nn.Sequential(*modules[:-1])
-
-
-def weights_of(network: Any, spec: ModelSpec) -> Weights:
-    """The network's weights under the spec's names and shapes."""
-    weights: Weights = {}
-    linears = [module for module in network if hasattr(module, "weight")]
-    for index, linear in enumerate(linears, 1):
-        weights[f"w{index}"] = np.array(linear.weight.detach().numpy().T, np.float32, order="C")
-        weights[f"b{index}"] = np.array(linear.bias.detach().numpy(), np.float32)
-    spec.check(weights)
-    return weights
+    return ExactNoiseOptimizer(
+        descent,
+        bits=os.urandom,
+        noise_multiplier=config.noise_multiplier,
+        max_grad_norm=config.clip,
+        expected_batch_size=config.expected_batch,
+    )
 
 
 class _RunningMean:

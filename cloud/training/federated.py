@@ -79,7 +79,10 @@ def combined(rounds: Sequence[RoundMean]) -> Update:
         for weight, each in zip(weights, rounds, strict=True)
     ]
     damped = [each.mean * share for each, share in zip(rounds, shares, strict=True)]
-    mean = np.array([math.fsum(values) for values in zip(*damped, strict=True)])
+    # Of one round there is nothing to add up; -0.0 becomes 0.0 as in a sum.
+    mean = damped[0] + 0.0
+    if len(damped) > 1:
+        mean = np.array([math.fsum(values) for values in zip(*damped, strict=True)])
     variances = [(each.noise * share) ** 2 for each, share in zip(rounds, shares, strict=True)]
     clips = [each.clip * share for each, share in zip(rounds, shares, strict=True)]
     noise, clip = math.sqrt(math.fsum(variances)), math.fsum(clips)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from device.actors import Clock
+from typing import Final
 
-__all__ = ["PhoneClock"]
+from device.actors import Clock
+from simulator.faults.dice import Dice
+
+__all__ = ["PhoneClock", "own_clock"]
+
+_SKEW: Final = (-600.0, 600.0)
+"""Seconds by which a skewed clock is off."""
+_DRIFT: Final = 5e-5
+"""Seconds a poor quartz gains or loses a second, at most."""
 
 
 class PhoneClock:
@@ -36,3 +44,15 @@ class PhoneClock:
     def true(self) -> float:
         """The true unix time now."""
         return self.true_clock.now()
+
+
+def own_clock(dice: Dice, clock: Clock) -> PhoneClock | None:
+    """A phone's clock where it may be wrong; None where it is the true one."""
+    if not dice.planned("clock_skew", "clock_jump"):
+        return None
+    if not dice.is_so("clock_skew"):
+        return PhoneClock(clock)
+    dice.happened("clock_skew")
+    stream = dice.of("clock_skew")
+    offset, drift = float(stream.uniform(*_SKEW)), float(stream.uniform(-_DRIFT, _DRIFT))
+    return PhoneClock(clock, offset=offset, drift=drift)

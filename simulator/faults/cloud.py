@@ -2,9 +2,13 @@
 
 | fault            | what happens here                                                           |
 |------------------|-----------------------------------------------------------------------------|
-| gateway_restart  | every open session ends, with or without a goodbye                          |
-| actor_restart    | for minutes calls to actors fail, some of them after they were carried out  |
+| gateway_restart  | every open session ends, with or without a goodbye; another gateway begins  |
+| actor_restart    | for minutes calls to actors fail, some of them after they were carried out; |
+|                  | at the next border of the world all actors begin anew from the database     |
 | database_restart | for minutes whatever needs the database fails                               |
+| helper_away      | whatever the leader asks of the helper fails for hours                      |
+| cloud_down       | from one border to another there is no cloud; then one is composed again    |
+|                  | from the folder                                                             |
 | partition        | one phone cannot reach the cloud for hours (a phone's own luck)             |
 
 All moments follow from (seed, plan) alone, so hosts need not tell each other.
@@ -12,8 +16,9 @@ All moments follow from (seed, plan) alone, so hosts need not tell each other.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,11 +28,14 @@ from simulator.faults.dice import Dice, moments
 from simulator.faults.plan import FaultPlan
 from simulator.randomness import generator
 
-__all__ = ["Outage", "Restarts", "Spans", "restarts", "shaky"]
+__all__ = ["Outage", "Restarts", "Spans", "downs", "gateway_restarts", "restarts", "shaky"]
 
 _ACTORS_AWAY: Final = (60.0, 1_800.0)
 """Seconds for which calls fail now and then."""
 _DATABASE_AWAY: Final = (30.0, 1_800.0)
+_HELPER_AWAY: Final = (2 * 3_600.0, 12 * 3_600.0)
+_CLOUD_DOWN: Final = (1_800.0, 4 * 3_600.0)
+"""Seconds, before they are rounded up to whole spans between two borders."""
 _CALL_FAILS: Final = 0.5
 """Share of the calls that fail meanwhile; half of these were carried out."""
 
@@ -35,8 +43,9 @@ _CALL_FAILS: Final = 0.5
 class Spans:
     """Disjoint or nested spans of seconds, by when they begin."""
 
-    def __init__(self, begins: list[float], lengths: list[float]) -> None:
-        self._begins = begins
+    def __init__(self, begins: Sequence[float] = (), lengths: Sequence[float] = ()) -> None:
+        self.begins: Final = tuple(begins)
+        """Ascending."""
         ends: list[float] = []
         for begin, length in zip(begins, lengths, strict=True):
             ends.append(max(begin + length, ends[-1] if ends else 0.0))
@@ -44,7 +53,7 @@ class Spans:
 
     def until(self, at: float) -> float | None:
         """When the span in force at `at` ends; None when there is none."""
-        passed = bisect_right(self._begins, at)
+        passed = bisect_right(self.begins, at)
         return self._ends[passed - 1] if passed and at < self._ends[passed - 1] else None
 
 
@@ -55,6 +64,7 @@ class Restarts:
     gateways: tuple[float, ...]
     actors: Spans
     database: Spans
+    helper: Spans
 
 
 def restarts(plan: FaultPlan, seed: int, seconds: float) -> Restarts:
@@ -72,7 +82,30 @@ def restarts(plan: FaultPlan, seed: int, seconds: float) -> Restarts:
         tuple(gateways),
         spans("actor_restart", _ACTORS_AWAY),
         spans("database_restart", _DATABASE_AWAY),
+        spans("helper_away", _HELPER_AWAY),
     )
+
+
+def downs(plan: FaultPlan, seed: int, seconds: float, border: float) -> Spans:
+    """When there is no cloud at all. Cloud and phones meet every `border` seconds only, so it goes
+    down at one border and is there again at another."""
+    rng = generator(seed, "fault", "cloud_down")
+    begins = moments(plan, "cloud_down", rng, seconds)
+    lengths = [float(rng.uniform(*_CLOUD_DOWN)) for _ in begins]
+    return Spans(
+        [math.ceil(at / border) * border for at in begins],
+        [math.ceil(length / border) * border for length in lengths],
+    )
+
+
+def gateway_restarts(
+    plan: FaultPlan, seed: int, seconds: float, border: float
+) -> tuple[float, ...]:
+    """When another gateway begins, ascending: after its own restarts, and with every new cloud."""
+    if not plan.gateway_restart.rate and not plan.cloud_down.rate:
+        return ()
+    own = restarts(plan, seed, seconds).gateways
+    return tuple(sorted((*own, *downs(plan, seed, seconds, border).begins)))
 
 
 class Outage:

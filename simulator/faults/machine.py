@@ -21,13 +21,13 @@ from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from device.actors import Clock
-from device.actors.errors import ActorError, DomainError
 from device.phone import Phone
 from device.vault.anchor import MemoryAnchor
 from privacy.anchor import Mark
 from simulator.faults.clocks import PhoneClock
 from simulator.faults.dice import Dice
 from simulator.faults.disk import Died, Disk, Handle
+from simulator.faults.failing import FAILING, may_end_with
 from simulator.faults.process import METER, Meter, install
 
 __all__ = ["FRAILTIES", "Body", "Lifetimes"]
@@ -56,6 +56,8 @@ _WHOLE_IMAGE: Final = 0.25
 """Share of restored backups that bring the anchor back too."""
 _JUMPS: Final = (-3 * 86_400.0, -3_600.0, -120.0, 120.0, 3_600.0, 3 * 86_400.0)
 """Seconds by which a clock is set."""
+_FAILURES: Final = 3
+"""Processes that end by themselves before nobody starts another."""
 
 
 class Body(Protocol):
@@ -75,6 +77,10 @@ class Body(Protocol):
 
     def restored(self, *, whole: bool) -> None:
         """The phone's folder was put back; `whole`: its anchor too."""
+        ...
+
+    def failed(self, error: BaseException, *, opened: bool) -> None:
+        """The process ended by itself; not `opened`: what the disk holds cannot be used."""
         ...
 
     def cloned(self, files: dict[str, bytes]) -> Coroutine[Any, Any, None]:
@@ -124,6 +130,7 @@ class Lifetimes:
         self._backup: tuple[dict[str, bytes], Mark | None] | None = None
         self._clone: asyncio.Task[None] | None = None
         self._asked = 0
+        self._failures = 0
         self._calendar = self._plan(seconds)
 
     @property
@@ -133,24 +140,29 @@ class Lifetimes:
         return None if life is None or not life.handle.alive else life.phone
 
     async def run(self) -> None:
-        """Live until cancelled. Raises what a phone must not raise."""
+        """Live until cancelled, or until the phone has failed so often that nobody starts it again.
+
+        Raises what is no failure of a phone but a mistake in its code.
+        """
         install(asyncio.get_running_loop())
         self._begin()
         try:
-            while True:
+            while self._failures < _FAILURES:
                 await self._turn()
         finally:
             await self._pause_all()
 
-    async def last_open(self) -> Phone:
-        """The phone at the end of the world, started once more where it was down."""
+    async def last_open(self) -> Phone | None:
+        """The phone at the end of the world, started once more where it was down; None when it
+        does not open."""
         if self.phone is None:
             self.disk.full, self.disk.fuse = False, None
             self._life = _Life(Handle(self.disk, self._dice.of("torn_write")))
-            self._life.phone = await self._body.open(self._life.handle)
-        phone = self.phone
-        assert phone is not None
-        return phone
+            try:
+                self._life.phone = await self._body.open(self._life.handle)
+            except FAILING as error:
+                self._body.failed(error, opened=False)
+        return self.phone
 
     async def _turn(self) -> None:
         """Wait for the end of this life or for the next entry of the calendar."""
@@ -217,8 +229,7 @@ class Lifetimes:
                 dice.happened(name, f"{by:+.0f} s")
             case "clone":
                 dice.happened("cloned_phone")
-                copy = self._body.cloned(self.disk.copy())
-                self._clone = asyncio.ensure_future(copy)
+                self._clone = asyncio.ensure_future(self._copy_of(self.disk.copy()))
             case "kill" if life is not None:
                 life.meter.last = life.meter.steps + int(dice.of(name).integers(1, _STEPS))
             case "torn_write":
@@ -228,6 +239,11 @@ class Lifetimes:
                 await self._bury(life, float(dice.of(name).uniform(*_OFF)))
             case "restored_backup":
                 await self._restore()
+
+    async def _copy_of(self, files: dict[str, bytes]) -> None:
+        """A copy that fails is missed by nobody."""
+        with suppress(*FAILING):
+            await self._body.cloned(files)
 
     async def _restore(self) -> None:
         assert self._backup is not None
@@ -267,8 +283,11 @@ class Lifetimes:
             pause = float(self._dice.of("kill").uniform(*_PAUSE))
         else:
             error = None if life.task.cancelled() else life.task.exception()
-            if not (self.disk.refused > self._asked and _expected(error)):
+            if error is None or not may_end_with(error):
                 raise error or RuntimeError("a phone stopped living")
+            if self.disk.refused <= self._asked:  # not for want of space, then
+                self._failures += 1
+                self._body.failed(error, opened=life.phone is not None)
         await self._bury(life, pause)
         if lost:
             self.disk.lose_power(self._dice.of("torn_write"))
@@ -281,10 +300,3 @@ class Lifetimes:
 
     def _elapsed(self) -> float:
         return self._clock.now() - self._start
-
-
-def _expected(error: BaseException | None) -> bool:
-    """Whether a phone may end so when its disk is full: the service manager starts it anew."""
-    if isinstance(error, BaseExceptionGroup):
-        return all(_expected(one) for one in error.exceptions)
-    return isinstance(error, DomainError | ActorError)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-__all__ = ["UNITS", "Fault", "FaultPlan", "Fired", "Unit", "account", "silent"]
+__all__ = ["MALICE", "UNITS", "Fault", "FaultPlan", "Fired", "Unit", "account", "silent"]
 
 Unit: TypeAlias = Literal["session", "frame", "phone-day", "hour", "phone"]
 """What a rate counts against. Of `session`, `frame` and `phone` (the share of phones that are so)
@@ -134,9 +134,17 @@ class FaultPlan(BaseModel):
     gateway_restart: _Fault = _NEVER
     """A gateway ends all its sessions, with or without a goodbye."""
     actor_restart: _Fault = _NEVER
-    """Actors begin anew from the database."""
+    """Actors begin anew from the database; for minutes calls to them fail."""
     database_restart: _Fault = _NEVER
     """The database does not answer for a while."""
+    helper_away: _Fault = _NEVER
+    """The helper that sums masks does not answer for hours."""
+    cloud_down: _Fault = _NEVER
+    """The whole cloud stops, and is composed again from its folder an hour or more later."""
+
+    # Phones that lie, `faults/malice.py`.
+    malicious_phone: _Fault = _NEVER
+    """Next to the phone lives one that is out to harm: enrolled, patient and without scruples."""
 
     @model_validator(mode="after")
     def _probable(self) -> FaultPlan:
@@ -208,6 +216,9 @@ UNITS: Final[Mapping[str, Unit]] = {
     "gateway_restart": "hour",
     "actor_restart": "hour",
     "database_restart": "hour",
+    "helper_away": "hour",
+    "cloud_down": "hour",
+    "malicious_phone": "phone",
 }
 """What each fault's rate counts against."""
 
@@ -237,6 +248,9 @@ _STORM: Final[Mapping[str, float]] = {
     "gateway_restart": 0.1,
     "actor_restart": 0.1,
     "database_restart": 0.05,
+    "helper_away": 0.05,
+    "cloud_down": 0.02,
+    "malicious_phone": 0.25,
 }
 """Rates of the storm at strength 1: a day of it is worse than a year of a phone's life."""
 
@@ -246,14 +260,39 @@ def _scaled(name: str, rate: float) -> float:
 
 
 def account(plan: FaultPlan, fired: Mapping[str, int]) -> dict[str, dict[str, float]]:
-    """The report's ``faults``: rate and count of each that was asked for or has happened."""
+    """The report's ``faults``: rate and count of each that was asked for or has happened; of
+    malicious phones also by kind."""
+    rates = {name: fault.rate for name, fault in plan.items()}
+    rates |= dict.fromkeys(_kinds(), plan.malicious_phone.rate)
     return {
-        name: {"rate": fault.rate, "fired": fired.get(name, 0)}
-        for name, fault in plan.items()
-        if fault.rate or fired.get(name, 0)
+        name: {"rate": rate, "fired": fired.get(name, 0)}
+        for name, rate in rates.items()
+        if rate or fired.get(name, 0)
     }
 
 
 def silent(plan: FaultPlan, fired: Mapping[str, int]) -> list[str]:
     """Faults that were asked for and never happened: such a run has proven nothing of them."""
-    return [name for name, fault in plan.items() if fault.rate and not fired.get(name, 0)]
+    return [name for name, told in account(plan, fired).items() if not told["fired"]]
+
+
+MALICE: Final = (
+    "replay",
+    "other_name",
+    "other_round",
+    "closed_round",
+    "poison",
+    "unproven",
+    "malformed",
+    "other_bytes",
+    "garbage",
+    "oversized",
+    "used_token",
+    "chunk_storm",
+    "flood",
+)
+"""What malicious phones do, `faults/malice.py`."""
+
+
+def _kinds() -> list[str]:
+    return [f"malicious_phone: {kind}" for kind in MALICE]

@@ -11,12 +11,14 @@ import asyncio
 from collections.abc import Coroutine, Generator
 from contextlib import suppress
 from contextvars import Context, ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from device.sync.adoption import Examiner, Models
 from simulator.faults.disk import Died, Handle
 
-__all__ = ["METER", "Apart", "Meter", "install"]
+__all__ = ["METER", "Apart", "Meter", "apart", "install"]
+
+_T = TypeVar("_T")
 
 METER: ContextVar[Meter | None] = ContextVar("meter", default=None)
 """The life to which the running task belongs."""
@@ -101,6 +103,19 @@ class _Metered(Coroutine[Any, Any, Any]):
         return (yield from self._inner.__await__())
 
 
+async def apart(work: Coroutine[Any, Any, _T]) -> _T:
+    """Await what is no part of the phone's process, such as the gateway's end of a session: no life
+    counts its steps, and what it has begun does not die with the phone."""
+    if METER.get() is None:
+        return await work
+    token = METER.set(None)
+    try:
+        task = asyncio.ensure_future(work)
+    finally:
+        METER.reset(token)
+    return await task
+
+
 class Apart:
     """An examiner whose steps are not the phone's: how many it takes depends on what other phones
     of the same host had examined before."""
@@ -110,12 +125,7 @@ class Apart:
 
     async def passed(self, models: Models) -> frozenset[str]:
         """Ids of the memory probes passed with `models`."""
-        token = METER.set(None)
-        try:
-            task = asyncio.ensure_future(self._examiner.passed(models))
-        finally:
-            METER.reset(token)
-        return await task
+        return await apart(self._examiner.passed(models))
 
 
 def install(loop: asyncio.AbstractEventLoop) -> None:

@@ -129,7 +129,7 @@ def _gate(pairs: Sequence[Pair], judgement: Judgement) -> tuple[float, float]:
 
 def _cost(pairs: Sequence[Pair]) -> Row:
     def compare() -> None:
-        view_of.cache_clear()
+        view_of.forget()
         for pair in pairs:
             dedup_features(pair.a, pair.b)
 

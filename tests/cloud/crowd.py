@@ -70,11 +70,20 @@ class Crowd:
         public: the cloud's key; helper: the hex key of the helper whose rounds are joined.
         phones: how many, over how many threads.
         seed: of the phones and of their ways.
+        binding: SHA-256 of the certificate that gateways on https show.
     """
 
     def __init__(
-        self, urls: list[str], public: bytes, helper: str, phones: int, threads: int, seed: int
+        self,
+        urls: list[str],
+        public: bytes,
+        helper: str,
+        phones: int,
+        threads: int,
+        seed: int,
+        binding: bytes = b"",
     ) -> None:
+        self._binding = binding
         self._urls, self._public, self._helper, self._seed = urls, public, helper, seed
         self._lines = [_Line(Phone(number, seed), number) for number in range(phones)]
         self._lock = threading.Condition()
@@ -138,7 +147,7 @@ class Crowd:
         with connect(
             address, compression=None, proxy=None, open_timeout=OPEN_SECONDS, close_timeout=1
         ) as wire:
-            self._converse(wire, line.phone.session(), line, url)
+            self._converse(wire, line.phone.session(binding=self._binding), line, url)
 
     def _converse(
         self, wire: ClientConnection, session: ClientSession, line: _Line, url: str

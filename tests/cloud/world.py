@@ -113,8 +113,8 @@ class Phone:
         made = self.gate.release_local(descriptor, answer, at, lambda _report: None)
         return encode_report(Report("local_usage", made.round, made.report_id, made.share, b""))
 
-    def session(self, token: str = "") -> ClientSession:
-        """A session, enrolling when this phone has no id yet."""
+    def session(self, token: str = "", binding: bytes = b"") -> ClientSession:
+        """A session, enrolling when this phone has no id yet; `binding`: the certificate's hash."""
         enrol = None if self.device_id else EnrolRequest(token or "open", self.key.public)
         session = ClientSession(
             device_id=self.device_id,
@@ -122,6 +122,7 @@ class Phone:
             client_nonce=self.bits(32),
             have={"router": 0, "dedup": 0},
             enrol=enrol,
+            binding=binding,
         )
         session.start()
         return session

@@ -216,3 +216,19 @@ def test_the_command_shows_the_fit_and_the_habits() -> None:
     habits = json.loads(told.output)["habits"]
     assert habits["never-on-wifi"] == 0.0
     assert habits["measured"] > 0.25
+
+
+def test_a_track_of_edges_is_the_track_of_its_spans() -> None:
+    spans = ((1.0, 2.5), (4.0, 9.0))
+    track = Track.of_edges(np.array(spans).reshape(-1))
+    assert track == Track(spans)
+    assert track != Track(spans[:1])
+    assert hash(track) == hash(Track(spans))
+    assert track.spans == spans
+    assert [track.span_at(at) for at in (0.5, 1.0, 2.5, 8.9, 9.0)] == [
+        None,
+        spans[0],
+        None,
+        spans[1],
+        None,
+    ]

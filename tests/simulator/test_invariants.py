@@ -21,7 +21,8 @@ from protocol.messages import Bye, Plan, UploadBegin, UploadChunk
 from protocol.release import BlobInfo, Manifest, seal_manifest
 from protocol.wire import encode
 from simulator.availability import Track
-from simulator.invariants import PhoneWatch, check_counts, check_published
+from simulator.fleet_checks import check_counts, check_published
+from simulator.invariants import PhoneWatch
 from simulator.laws import (
     ACKED_ONCE,
     CANARY,

@@ -1,4 +1,6 @@
 import asyncio
+import gc
+import weakref
 from collections.abc import Awaitable, Callable
 from statistics import median
 
@@ -244,3 +246,17 @@ def test_leaving_the_channel_wakes_whoever_waits() -> None:
 
     scene.play(act)
     assert told == ["closed"]
+
+
+def test_an_ended_session_is_let_go() -> None:
+    scene = Scene(CALM)
+    ended: list[weakref.ref[Channel]] = []
+
+    async def act(network: Network) -> None:
+        async with network.connect() as channel:
+            await channel.send(b"x" * PAYLOAD)
+            ended.append(weakref.ref(channel))
+
+    scene.play(act)
+    gc.collect()
+    assert ended[0]() is None, "a fleet would hold every phone's last session"

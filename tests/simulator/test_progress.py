@@ -39,3 +39,14 @@ def test_violations_are_told_as_they_happen() -> None:
 
 def test_where_nobody_watches_nothing_is_written() -> None:
     assert watched((DAY, 3), terminal=False) == ""
+
+
+def test_memory_and_where_the_world_is_played() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=200)
+    where = "2 hosts on Ray: a big world"
+    with following(console, 40, 2, where, memory=lambda: 3 << 30) as told:
+        told(DAY, 0)
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "starting the cloud; 2 hosts on Ray: a big world" in shown
+    assert "3.0 GiB" in shown

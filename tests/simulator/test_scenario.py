@@ -21,7 +21,7 @@ from simulator.scenario import (
 )
 from simulator.world import Options, run_world
 
-READY = ["commuters", "demo", "half-offline", "outage", "release-day"]
+READY = ["city", "commuters", "demo", "half-offline", "outage", "release-day"]
 HOURS = 24
 
 
@@ -44,7 +44,7 @@ def test_the_defaults_are_the_demo() -> None:
     assert Options.of(Scenario(), "inproc", 1) == Options(phones=50, days=3)
 
 
-def test_five_are_ready_and_speak_two_languages() -> None:
+def test_the_ready_ones_speak_two_languages() -> None:
     ready = ready_scenarios()
     assert [one.name for one in ready] == READY
     for one in ready:
@@ -136,7 +136,7 @@ def test_a_fault_in_a_file_is_one_line(tmp_path: Path, text: str, said: str) -> 
 
 
 def test_what_is_no_file_at_all() -> None:
-    assert "there are commuters, demo," in refusal("nowhere")
+    assert "there are city, commuters, demo," in refusal("nowhere")
     assert "cannot read absent.yaml: No such file" in refusal("absent.yaml")
 
 

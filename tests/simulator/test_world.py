@@ -6,7 +6,7 @@ import pytest
 
 from simulator.availability import fitted_window_share
 from simulator.faults.plan import FaultPlan
-from simulator.laws import ACKED_ONCE, CONVERGED, LAWS, SAME_BYTES
+from simulator.laws import ACKED_ONCE, CONVERGED, LAWS, OCCASIONAL, SAME_BYTES
 from simulator.scenario import Scenario
 from simulator.world import Options, run_world
 
@@ -34,7 +34,8 @@ def test_the_loop_closes(report: Report) -> None:
 def test_every_law_was_checked_and_none_broken(report: Report) -> None:
     laws = report["invariants"]
     assert laws["violated"] == 0, laws["violations"]
-    assert list(laws["by_law"]) == list(LAWS)
+    everywhere = [law for law in LAWS if law not in OCCASIONAL or law.startswith("8")]
+    assert list(laws["by_law"]) == everywhere
     unseen = {name for name, law in laws["by_law"].items() if not law["checked"]}
     assert unseen <= {CONVERGED}, "a day is too short to tell who has caught up"
 
