@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from device.actors import ActorSystem
+from device.actors.rest import Rest
 from device.actors.window import Window
 from device.agent import (
     AgentMemory,
@@ -167,7 +168,8 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
             battery_floor=settings.min_battery,
         )
         self._actors = ActorSystem(machine.clock)
-        self._raw = self._actors.spawn("raw", lambda: RawMemory(logs["raw"]))
+        self._rest = Rest(machine.clock, settings.merge_interval_seconds)
+        self._raw = self._actors.spawn("raw", lambda: RawMemory(logs["raw"], self._rest.stir))
         self._structured = self._actors.spawn(
             "structured", lambda: StructuredMemory(logs["structured"])
         )
@@ -394,10 +396,12 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         at their own intervals."""
         await self._dream_through(fade=self._fading_due())
         while True:
-            await self._clock.sleep(self.settings.merge_interval_seconds)
+            await self._rest.until(self._anything_due)
             fade = self._fading_due()
             if fade or self._sync_due() or await anything_pending(self._raw, self._structured):
                 await self._dream_through(fade=fade)
+            else:
+                self._rest.settle()
 
     async def dream(self) -> DreamReport:
         """Consolidate, forget, and sync when it is due. Cancelling it loses nothing."""
@@ -405,6 +409,7 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
 
     async def _dream_through(self, *, fade: bool) -> DreamReport:
         async with self._busy:
+            self._rest.settle()
             self._observer.on(DreamStarted(self._clock.now()))
             outcome = "interrupted"
             try:
@@ -456,11 +461,16 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         """
         return await undo_merge(self._structured, identifier, now=self._clock.now())
 
-    def _fading_due(self) -> bool:
-        return self._clock.now() - self._faded_at >= self.settings.forget_interval_seconds
+    def _fading_due(self, now: float | None = None) -> bool:
+        now = self._clock.now() if now is None else now
+        return now - self._faded_at >= self.settings.forget_interval_seconds
 
-    def _sync_due(self) -> bool:
-        return self._machine.connect is not None and self._backoff.due(self._clock.now())
+    def _sync_due(self, now: float | None = None) -> bool:
+        now = self._clock.now() if now is None else now
+        return self._machine.connect is not None and self._backoff.due(now)
+
+    def _anything_due(self, now: float) -> bool:
+        return self._fading_due(now) or self._sync_due(now)
 
     async def _let_fade(self) -> None:
         now, settings = self._clock.now(), self.settings

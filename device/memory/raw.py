@@ -6,6 +6,7 @@ its own index with `TurnsAfter`; this room only serves turns by sequence, id and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from device.actors import PromptActor, Request
@@ -120,8 +121,9 @@ class RawStats(Request[RawSize]):
 class RawMemory(PromptActor):
     """Owner of the raw log. Answers the requests of this module."""
 
-    def __init__(self, log: SealedLog) -> None:
-        self._log = log
+    def __init__(self, log: SealedLog, recorded: Callable[[], None] = lambda: None) -> None:
+        """`recorded` is told that there is something new."""
+        self._log, self._recorded = log, recorded
         self._turns = TurnStore()
         self._forgotten: list[int] = []
         self._last = -1
@@ -165,6 +167,7 @@ class RawMemory(PromptActor):
         for sequence, payload in zip(sequences, payloads, strict=True):
             self._turns.append(sequence, payload)
             self._last = sequence
+        self._recorded()
         # The caller's own texts, not copies read back: many who are told the same may share one.
         return [turn_of(sequence, draft) for sequence, draft in zip(sequences, drafts, strict=True)]
 
