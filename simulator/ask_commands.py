@@ -50,6 +50,9 @@ Fleet = Annotated[
     int, typer.Option(min=100, max=_MOST_FLEET, help="Phones that they stand for in a round.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")]
+Seeds = Annotated[
+    int, typer.Option(min=2, max=10, help="Seeds, from --seed on, that give the spread.")
+]
 Language = Annotated[Tongue, typer.Option(help="Language of the answer.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
@@ -91,11 +94,11 @@ def histogram_error(
 @questions.command("release-95")
 def release_95(
     phones: Phones = 40,
-    days: Days = 4,
+    days: Days = 5,
     seed: Seed = 0,
     drawn: Annotated[
         int, typer.Option(min=0, max=100_000, help="Phones whose availability alone is drawn.")
-    ] = 400,
+    ] = 1_000,
     language: Language = Tongue.EN,
     as_json: Json = False,
 ) -> None:
@@ -116,13 +119,22 @@ def release_95(
 
 @questions.command("epsilon-cost")
 def epsilon_cost(
-    phones: Phones = 24,
+    phones: Phones = 48,
     days: Days = 2,
-    fleet: Fleet = 10_000,
+    fleet: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=100,
+            max=_MOST_FLEET,
+            help="Phones of a round that they stand for; give it once for each size.",
+            show_default="1000, 10000, 100000",
+        ),
+    ] = None,
     rounds: Annotated[
-        int, typer.Option(min=1, max=200, help="Rounds of the router; 13 are two years.")
-    ] = 13,
+        int, typer.Option(min=1, max=200, help="Rounds of the router; 6 are a year.")
+    ] = 6,
     seed: Seed = 0,
+    seeds: Seeds = 8,
     language: Language = Tongue.EN,
     as_json: Json = False,
 ) -> None:
@@ -130,13 +142,21 @@ def epsilon_cost(
 
     [bold]Example[/]
 
-      reverie-fleet ask epsilon-cost --fleet 100000
+      reverie-fleet ask epsilon-cost --fleet 1000 --fleet 50000
     """
 
     def asked(tell: Callable[[str], None]) -> Answer:
-        from simulator.ask_epsilon import answer
+        from simulator.ask_epsilon import FLEETS, answer
 
-        return answer(phones=phones, days=days, fleet=fleet, rounds=rounds, seed=seed, tell=tell)
+        return answer(
+            phones=phones,
+            days=days,
+            fleets=sorted(set(fleet or FLEETS)),
+            rounds=rounds,
+            seed=seed,
+            seeds=seeds,
+            tell=tell,
+        )
 
     _tell(asked, language, as_json)
 
@@ -171,7 +191,14 @@ def never_wifi(
     ] = 44,
     days: Days = 3,
     fleet: Fleet = 10_000,
+    skew: Annotated[
+        float,
+        typer.Option(
+            min=0.5, max=0.99, help="How far the halves' languages differ; 0.5: not at all."
+        ),
+    ] = 0.85,
     seed: Seed = 0,
+    seeds: Seeds = 8,
     language: Language = Tongue.EN,
     as_json: Json = False,
 ) -> None:
@@ -183,9 +210,11 @@ def never_wifi(
     """
 
     def asked(tell: Callable[[str], None]) -> Answer:
-        from simulator.ask_worlds import never_wifi as answer
+        from simulator.ask_fairness import answer
 
-        return answer(phones=phones, days=days, fleet=fleet, seed=seed, tell=tell)
+        return answer(
+            phones=phones, days=days, fleet=fleet, skew=skew, seed=seed, seeds=seeds, tell=tell
+        )
 
     _tell(asked, language, as_json)
 

@@ -3,7 +3,9 @@
 Phones live their days offline, by the device's own code: their owners talk, ask and say what
 helped, and that makes the examples. Rounds over them then use the parts that run rounds for real:
 the phone's local training, the gate's clipping, the budget's noise, the server's step and the
-evaluator's verdict. The phones may stand for a larger fleet, whose noise it then is.
+evaluator's verdict (`simulator.federation`). What is left out is the cloud's refresh on its own
+corpus, which is the same at any noise. The phones may stand for a larger fleet, whose noise it
+then is.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,19 +28,15 @@ from cloud.training.optimisers import OptimiserState
 from cloud.training.scoring import Board, Scores, answer
 from cloud.training.seeds import generator as philox
 from cloud.training.seeds import key_for
-from device.learning import local_update
 from device.phone import Machine, Phone
 from device.settings import Settings
-from device.sync.contributions import LOCAL_EPOCHS, LOCAL_RATE
+from device.sync.contributions import LOCAL_EPOCHS
 from device.vault import MemoryStorage, StaticProtector
 from privacy.accounting import gdp_epsilon, mu_of
 from privacy.budget import PRODUCTION, Terms
-from privacy.estimation import mean_update, total_noise
-from privacy.lattice import share_variance, total_variance
-from privacy.mechanisms.clip import clip_to_lattice
-from privacy.mechanisms.table import gaussian_table
-from protocol.models import SPECS, forward, head_dimension, initial_weights
+from protocol.models import SPECS, Weights, forward, initial_weights
 from protocol.params import Parameters
+from simulator.federation import Cohort, private_mean, random_orders
 from simulator.lives import Life, Lives
 from simulator.owner import Owner
 from simulator.randomness import KeyedBits, generator, stream_key
@@ -48,7 +45,19 @@ from simulator.senses import WindowConditions
 from simulator.virtual import VirtualClock, VirtualLoop
 from simulator.world import EPOCH
 
-__all__ = ["Course", "Learned", "Lived", "hits", "live", "noise_factor"]
+__all__ = [
+    "T_95",
+    "Course",
+    "Learned",
+    "Lived",
+    "commonest",
+    "hits",
+    "live",
+    "noise_factor",
+    "parted",
+    "pool_of",
+    "spread",
+]
 
 _MODEL = "router"
 _SPEC = SPECS[_MODEL]
@@ -56,6 +65,10 @@ _DAY = 86_400.0
 _BISECTIONS = 60
 _FACTORS = (1e-3, 1e4)
 _RIGHT = 0.5
+_STRANGERS = 0.25
+"""Share of the people whose phones are kept for the test."""
+T_95 = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
+"""Student's t by number of seeds: half the width of a 95 % interval in standard errors."""
 
 Array = NDArray[np.float32]
 
@@ -66,6 +79,7 @@ class Lived:
 
     phone: int
     person: str
+    language: str
     habit: str
     x: Array
     y: Array
@@ -73,13 +87,12 @@ class Lived:
 
 @dataclass(frozen=True)
 class Learned:
-    """Where a course of rounds led. `accuracy` is on the cloud's held-out examples, `passed` how
-    often the evaluator would have let the result replace the first release, `noise` the L2 noise
-    of one round's mean update in clips."""
+    """Where a course of rounds led. `accuracy` is on the cloud's held-out examples, `published` how
+    many moves were, `noise` the L2 noise of one round's mean update in clips."""
 
     parameters: Parameters
     accuracy: float
-    passed: int
+    published: int
     noise: float
 
 
@@ -98,7 +111,7 @@ def _live(life: Life, number: int, days: int, seed: int, tell: Callable[[int], N
     finally:
         loop.close()
     tell(number)
-    return Lived(number, life.person.name, str(life.habit or ""), *earned)
+    return Lived(number, life.person.name, life.person.language, str(life.habit or ""), *earned)
 
 
 async def _days(
@@ -127,10 +140,14 @@ async def _days(
 
 def hits(parameters: Parameters, phones: Sequence[Lived]) -> float:
     """Share of the phones' questions for which the strongest layer is one that helped."""
-    held = [one for one in phones if len(one.x)]
-    x, y = (np.concatenate([getattr(one, name) for one in held]) for name in "xy")
+    x, y, _ = pool_of(phones)
     outputs = forward(parameters.weights(), x, _SPEC)
     return float((y[np.arange(len(y)), outputs.argmax(axis=1)] > _RIGHT).mean())
+
+
+def commonest(phones: Sequence[Lived]) -> float:
+    """The same of the layer that helps most often, whatever is asked: what takes no model."""
+    return float((pool_of(phones)[1] > _RIGHT).mean(axis=0).max())
 
 
 def noise_factor(epsilon: float) -> float:
@@ -143,6 +160,34 @@ def noise_factor(epsilon: float) -> float:
         dear = gdp_epsilon(whole / middle, PRODUCTION.delta) > epsilon
         low, high = (middle, high) if dear else (low, middle)
     return high
+
+
+def pool_of(phones: Sequence[Lived]) -> tuple[Array, Array, Cohort]:
+    """Everything the phones earned as (x, y) float32[n, …], and whose it is."""
+    x, y = (np.concatenate([getattr(one, name) for one in phones]) for name in "xy")
+    ends = np.cumsum([len(one.x) for one in phones])
+    places = [np.arange(end - len(one.x), end) for one, end in zip(phones, ends, strict=True)]
+    return x, y, Cohort.of(places)
+
+
+def parted(phones: Sequence[Lived], seed: int) -> tuple[list[Lived], list[Lived]]:
+    """(those that train, strangers): of each language a quarter of the people, at least one, drawn
+    by the seed, whose phones nobody trains on."""
+    rng = generator(seed, "strangers")
+    unseen: set[str] = set()
+    for language in sorted({one.language for one in phones}):
+        people = sorted({one.person for one in phones if one.language == language})
+        number = max(1, round(_STRANGERS * len(people)))
+        unseen |= set(rng.choice(people, number, replace=False).tolist())
+    return (
+        [one for one in phones if one.person not in unseen],
+        [one for one in phones if one.person in unseen],
+    )
+
+
+def spread(values: Sequence[float]) -> float:
+    """Half the width of the 95 % interval of the values' mean (Student's t)."""
+    return T_95[len(values)] * float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
 class Course:
@@ -171,54 +216,71 @@ class Course:
         """The first release's, on the cloud's held-out examples."""
         return self._start.scores.accuracy
 
-    def run(self, phones: Sequence[Lived], fleet: int, epsilon: float, rounds: int) -> Learned:
+    def run(
+        self,
+        phones: Sequence[Lived],
+        fleet: int,
+        epsilon: float,
+        rounds: int,
+        *,
+        gated: bool = True,
+    ) -> Learned:
         """Rounds in which `phones` stand for a fleet of `fleet` at `epsilon` a year (infinity: no
-        noise). Every step is taken, whatever the evaluator says of it: what it forbids is part of
-        what noise costs, and would hide the rest."""
+        noise). `gated`: as the cloud does it, the evaluator decides which moves are published, a
+        whole one, a half or a quarter; else every step is taken, whatever it breaks elsewhere."""
         terms = PRODUCTION.terms(_MODEL, fleet)
         if math.isfinite(epsilon):
             terms = terms._replace(sigma=terms.sigma * noise_factor(epsilon))
-        current, reached = self.first, self._start
+        rivals, current = [self._start], self.first
         state: OptimiserState | None = None
-        noise, passed = 0.0, 0
+        noise = 0.0
+        pool = pool_of(phones)
         for number in range(rounds):
-            mean = self._mean(current, phones, fleet, terms, epsilon, number)
+            mean = self._mean(current, pool, fleet, terms, epsilon, number)
             noise = mean.noise / terms.clip * math.sqrt(mean.mean.size)
-            step = federated_step(_SPEC, current.weights(), [mean], self._config, state)
-            current = Parameters.of(step.weights, _SPEC, current.version + 1)
-            reached = self._rival(current)
-            passed += not objection(reached.answers, self._start, [], self._board)
-            state = settled_state(step, step.weights, _SPEC, self._config)
-        return Learned(current, reached.scores.accuracy, passed, noise)
+            base = current.weights()
+            step = federated_step(_SPEC, base, [mean], self._config, state)
+            for share in self._config.shares if gated else (1.0,):
+                moved = _between(base, step.weights, share)
+                candidate = Parameters.of(moved, _SPEC, current.version + 1)
+                rival = self._rival(candidate)
+                if not gated or not objection(rival.answers, rivals[-1], rivals[:-1], self._board):
+                    rivals.append(rival)
+                    current = candidate
+                    state = settled_state(step, moved, _SPEC, self._config)
+                    break
+        return Learned(current, rivals[-1].scores.accuracy, len(rivals) - 1, noise)
 
     def _mean(
         self,
         base: Parameters,
-        phones: Sequence[Lived],
+        pool: tuple[Array, Array, Cohort],
         fleet: int,
         terms: Terms,
         epsilon: float,
         number: int,
     ) -> RoundMean:
-        names = ("course", f"{epsilon:g}", number)
-        bits, weights = KeyedBits(self._seed, *names), base.weights()
-        train = partial(local_update, _SPEC, weights, epochs=LOCAL_EPOCHS, lr=LOCAL_RATE)
-        total = np.zeros(head_dimension(_SPEC), np.int64)
-        for one in phones:
-            if len(one.x):
-                rng = generator(self._seed, *names, one.phone)
-                update = train(one.x, one.y, rng=rng)
-                total += clip_to_lattice(update, terms.clip, terms.scale, bits)
-        total = np.rint(total * (fleet / len(phones))).astype(np.int64)
-        sigma = 0.0
-        if math.isfinite(epsilon):
-            variance = fleet * share_variance(terms.sigma, terms.scale, terms.n_min)
-            variance += total_variance(terms.sigma, terms.scale)
-            total = total + gaussian_table(variance).sample(total.size, bits)
-            sigma = total_noise(terms.sigma, fleet, terms.n_min)
-        told = mean_update(total, fleet, terms.scale, sigma)
-        return RoundMean(told.mean, told.noise, fleet, terms.clip)
+        # The same orders and roundings at any noise, so that noise alone tells two courses apart.
+        x, y, cohort = pool
+        orders = random_orders(cohort, LOCAL_EPOCHS, generator(self._seed, "orders", number))
+        names = ("noise", fleet, f"{epsilon:g}", number)
+        return private_mean(
+            _SPEC,
+            base.weights(),
+            x,
+            y,
+            cohort,
+            orders,
+            terms,
+            generator(self._seed, *names),
+            fleet=fleet,
+            noise=math.isfinite(epsilon),
+        )
 
     def _rival(self, parameters: Parameters) -> Rival:
         answers = answer(parameters, _SPEC, self._board)
         return Rival(parameters.version, answers, Scores.of(answers, self._board))
+
+
+def _between(first: Weights, last: Weights, share: float) -> Weights:
+    return {name: first[name] + np.float32(share) * (last[name] - first[name]) for name in first}

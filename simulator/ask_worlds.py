@@ -1,5 +1,4 @@
-"""What happens if the cloud is down for two days? What does a population half of which is never on
-Wi-Fi do to the fairness of the model? Both are worlds, played from a ready scenario."""
+"""What happens if the cloud is down for two days? A world, played from a ready scenario."""
 
 from __future__ import annotations
 
@@ -7,20 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simulator.ask import Answer, silent
-from simulator.ask_learning import Course, Lived, hits, live
 from simulator.faults.plan import Fault
-from simulator.habits import HabitName
 from simulator.scenario import Scenario, load_scenario
 from simulator.words import Both
 from simulator.world import Options, run_world
 
-__all__ = ["never_wifi", "outage"]
+__all__ = ["outage"]
 
 _PERCENT = 100.0
 _HOURS = 24
 _DOWN_FROM, _DOWN_DAYS = 1, 2
-_EPSILON = 8.0
-_ROUNDS = 13
 
 
 def outage(
@@ -117,118 +112,5 @@ def _outage_sentence(told: dict[str, Any], first_back: int | None) -> Both:
     )
 
 
-def never_wifi(
-    *,
-    phones: int = 44,
-    days: int = 3,
-    fleet: int = 10_000,
-    seed: int = 0,
-    tell: Callable[[str], None] = silent,
-) -> Answer:
-    """The answer: what each half got in a played world, and what the model that only one half can
-    teach is worth to the other.
-
-    Args:
-        fleet: phones that the learning half stands for, at ε = 8 a year.
-    """
-    scenario = _resized(load_scenario("half-offline"), phones, days, seed)
-    tell(f"{phones} phones over {days} days, half of them never on Wi-Fi")
-    r = run_world(Options.of(scenario, "inproc", 1))
-    tell("the same people once more, for the examples they earn")
-    owned = live(scenario, phones=phones, days=days, seed=seed, tell=lambda _number: None)
-    offline = [one for one in owned if one.habit == HabitName.NEVER_ON_WIFI]
-    online = [one for one in owned if one.habit != HabitName.NEVER_ON_WIFI]
-    course = Course(seed)
-    tell(f"{_ROUNDS} rounds taught by one half, and by all")
-    half = course.run(online, fleet // 2, _EPSILON, _ROUNDS)
-    whole = course.run(owned, fleet, _EPSILON, _ROUNDS)
-    models = {"first": course.first, "half": half.parameters, "all": whole.parameters}
-    worth = {
-        name: {"offline": hits(model, offline), "online": hits(model, online)}
-        for name, model in models.items()
-    }
-    names = {
-        "first": Both("first release, on the questions of", "首个版本，在其提问上"),
-        "half": Both("taught by the Wi-Fi half", "由 Wi-Fi 半数教出"),
-        "all": Both("taught by all", "由所有人教出"),
-    }
-    rows: list[Sequence[str | Both]] = [*_group_rows(r["groups"])]
-    rows += [
-        (name, _share(worth[key]["offline"]), _share(worth[key]["online"]))
-        for key, name in names.items()
-    ]
-    return Answer(
-        "never-wifi",
-        _fair_sentence(r["groups"], worth),
-        Both(
-            f"Played: the scenario half-offline with {phones} phones over {days} days under the "
-            f"demo budget. The lower rows: {_ROUNDS} rounds at ε = 8 a year over the examples the "
-            f"same people earned ({_count(offline)} of one half, {_count(online)} of the other), "
-            f"standing for {fleet:,} phones; accuracy is on those examples.",
-            f"实际运行：情景 half-offline，{phones} 部手机 {days} 天，demo 预算。"
-            "下方各行：同一批人所得样本"
-            f"（两半各 {_count(offline)} 与 {_count(online)} 个）上每年 ε = 8 的 {_ROUNDS} 轮，"
-            f"代表 {fleet:,} 部手机；准确率即在这些样本上。",
-        ),
-        [Both("", ""), Both("never on Wi-Fi", "从不连 Wi-Fi"), Both("the others", "其他人")],
-        rows,
-        {"groups": r["groups"], "router_accuracy": worth, "violated": r["invariants"]["violated"]},
-    )
-
-
 def _resized(scenario: Scenario, phones: int, days: int, seed: int) -> Scenario:
     return scenario.model_copy(update={"phones": phones, "days": days, "seed": seed})
-
-
-def _group_rows(groups: dict[str, Any]) -> list[Sequence[str | Both]]:
-    offline, online = _halves(groups)
-
-    def row(said: Both, value: Callable[[dict[str, Any]], str]) -> Sequence[str | Both]:
-        return (said, value(offline), value(online))
-
-    return [
-        row(Both("phones", "手机"), lambda one: f"{one['phones']}"),
-        row(
-            Both("reports the cloud counted", "云端计入的报告"),
-            lambda one: f"{one['uploads_acked']}",
-        ),
-        row(
-            Both("on the newest router", "持最新路由模型"),
-            lambda one: _share(one["on_newest"].get("router", 0.0)),
-        ),
-        row(
-            Both("recalls that helped", "有用的回忆"),
-            lambda one: _share(one["useful"] / one["answered"]) if one["answered"] else "–",
-        ),
-    ]
-
-
-def _halves(groups: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    offline = groups[HabitName.NEVER_ON_WIFI]
-    (online,) = (one for habit, one in groups.items() if habit != HabitName.NEVER_ON_WIFI)
-    return offline, online
-
-
-def _fair_sentence(groups: dict[str, Any], worth: dict[str, dict[str, float]]) -> Both:
-    offline, online = _halves(groups)
-    newest = [_share(one["on_newest"].get("router", 0.0)) for one in (offline, online)]
-    useful = [_share(one["useful"] / max(one["answered"], 1)) for one in (offline, online)]
-    lost = _PERCENT * (worth["half"]["offline"] - worth["all"]["offline"])
-    return Both(
-        f"The half never on Wi-Fi teaches nothing and gets nothing: {newest[0]} of it are on the "
-        f"newest router against {newest[1]}, its recalls help in {useful[0]} against {useful[1]}; "
-        f"the model taught by the others alone is {lost:+.1f} points on its questions against one "
-        "taught by all.",
-        f"从不连 Wi-Fi 的一半既不教也不得：持最新路由模型者 {newest[0]}，另一半 {newest[1]}；"
-        f"回忆有用率 {useful[0]} 对 {useful[1]}；"
-        f"仅由另一半教出的模型在其提问上比由所有人教出的相差 "
-        f"{lost:+.1f} 个百分点。",
-    )
-
-
-def _count(phones: Sequence[Lived]) -> int:
-    return sum(len(one.x) for one in phones)
-
-
-def _share(value: float) -> str:
-    return f"{_PERCENT * value:.0f} %"

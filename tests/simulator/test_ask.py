@@ -14,10 +14,18 @@ from typer.testing import CliRunner, Result
 from privacy.budget import PRODUCTION
 from protocol.models import SPECS
 from protocol.params import encode_full
-from simulator import ask_epsilon, ask_histogram, ask_learning, ask_release, ask_worlds, cli
+from simulator import (
+    ask_epsilon,
+    ask_fairness,
+    ask_histogram,
+    ask_learning,
+    ask_release,
+    ask_worlds,
+    cli,
+)
 from simulator.ask_histogram import fewest
-from simulator.ask_learning import Course, Lived, hits, live, noise_factor
-from simulator.ask_release import first_chance
+from simulator.ask_learning import Course, Lived, hits, live, noise_factor, parted, spread
+from simulator.ask_release import first_chance, reached, sync_times
 from simulator.availability import Track
 from simulator.scenario import Scenario
 from simulator.world import Options
@@ -99,21 +107,45 @@ def playing(report: Report, asked: list[Options]) -> Callable[[Options], Report]
     return play
 
 
+def test_a_phone_rests_between_two_syncs_and_needs_a_window_for_each() -> None:
+    day = 86_400.0
+    window = Track(((0.0, 2 * day), (4 * day, 4 * day + 1_000.0)))
+    rest = ask_release._REST
+    times = list(sync_times(window, 0.0))
+    assert times[0] == ask_release._SETTLING
+    assert times[1] - times[0] == pytest.approx(rest + ask_release._SYNC)
+    assert times[-1] == 4 * day + ask_release._SETTLING
+
+
+def test_a_release_has_reached_a_share_once_so_many_synced_after_it_was_opened_to_them() -> None:
+    syncs = [np.array([1.0, 5.0]), np.array([2.0, 9.0]), np.array([3.0]), np.array([4.0, 20.0])]
+    assert reached(syncs, [0.0] * 4, 0.5) == 2.0
+    assert reached(syncs, [2.5] * 4, 0.75) == 5.0
+    assert reached(syncs, [2.5, 10.0, 2.5, 2.5], 1.0) == math.inf
+
+
 def test_release_95_tells_what_the_world_did(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = report["releases"]["router"]["versions"][0]
-    slow |= {"days_to_half": 0.5, "days_to_95": 3.0}
-    report["releases"]["dedup"]["versions"][0]["days_to_95"] = None
+    slow |= {"published_day": 0.0, "days_to_half": 0.5, "days_to_95": 3.0}
+    late = report["releases"]["dedup"]["versions"][0]
+    late |= {"published_day": 4.5, "days_to_95": None}
     asked: list[Options] = []
     monkeypatch.setattr(ask_release, "run_world", playing(report, asked))
-    told = ask_release.answer(phones=6, days=1, seed=4, drawn=5)
-    assert asked == [Options(6, 1, 4)]
-    assert "95 % of the phones after 3.0 days" in told.sentence.en
-    assert 0 < told.figures["first_chance_days"]["0.5"] <= told.figures["first_chance_days"]["0.9"]
-    report["releases"]["router"]["versions"] = []
-    never = ask_release.answer(phones=6, days=1, seed=4, drawn=0)
-    assert "None of the 1 releases reached 95 %" in never.sentence.en
+    for told in report["releases"].values():
+        del told["versions"][1:]
+    told_now = ask_release.answer(phones=6, days=5, seed=4, drawn=5)
+    assert asked == [Options(6, 5, 4)]
+    # The one published half a day before the end is no evidence of slowness.
+    assert "1 of 1 releases that had time reached 95 %" in told_now.sentence.en
+    assert "3.0 days in the median" in told_now.sentence.en
+    drawn = told_now.figures["drawn"]
+    assert drawn["staged_half"]["median"] >= drawn["at_once_half"]["median"]
+    late |= {"published_day": 0.0}
+    slow |= {"days_to_95": None}
+    never = ask_release.answer(phones=6, days=5, seed=4, drawn=0)
+    assert "None of 2 releases that had time reached 95 %" in never.sentence.en
 
 
 def test_an_outage_is_told_day_by_day(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +179,8 @@ def people(count: int, habit: str = "measured") -> list[Lived]:
         x = rng.random((8, ROUTER.layers[0]), np.float32)
         y = np.zeros((8, ROUTER.layers[-1]), np.float32)
         y[:, 0] = 1.0
-        phones.append(Lived(number, f"person {number % 5}", habit, x, y))
+        person, language = f"person {number % 8}", ("en", "zh")[number % 2]
+        phones.append(Lived(number, person, language, habit, x, y))
     return phones
 
 
@@ -158,15 +191,37 @@ def test_noise_is_scaled_to_what_a_year_costs() -> None:
 
 def test_rounds_learn_what_phones_hold_and_noise_hides_it(untrained: None) -> None:
     course, taught = Course(0), people(6)
-    clear = course.run(taught, 10_000, math.inf, 4)
-    buried = course.run(taught, 100, 0.05, 4)
+    clear = course.run(taught, 10_000, math.inf, 4, gated=False)
+    buried = course.run(taught, 100, 0.05, 4, gated=False)
     assert clear.noise == 0.0
     assert buried.noise > 100.0
     assert hits(clear.parameters, taught) > hits(course.first, taught)
     assert hits(clear.parameters, taught) == 1.0
     assert hits(buried.parameters, taught) < 1.0
-    first, again = (encode_full(course.run(taught, 10_000, 8.0, 2).parameters) for _ in range(2))
-    assert first == again
+    ends = [course.run(taught, 10_000, 8.0, 2, gated=False).parameters for _ in range(2)]
+    assert encode_full(ends[0]) == encode_full(ends[1])
+
+
+def test_what_breaks_the_built_in_examples_is_not_published(
+    untrained: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask_learning, "objection", lambda *_: "worse")
+    course = Course(0)
+    held = course.run(people(6), 10_000, math.inf, 2)
+    assert held.published == 0
+    assert encode_full(held.parameters) == encode_full(course.first)
+
+
+def test_strangers_are_people_of_every_language_whom_nobody_trains_on() -> None:
+    trained, strangers = parted(people(20), 4)
+    assert {one.person for one in trained}.isdisjoint(one.person for one in strangers)
+    assert {one.language for one in strangers} == {"en", "zh"}
+    assert len(trained) + len(strangers) == 20
+
+
+def test_a_spread_is_the_half_width_of_a_t_interval() -> None:
+    assert spread([0.0, 1.0, 2.0]) == pytest.approx(4.303 / math.sqrt(3))
+    assert spread([0.5, 0.5]) == 0.0
 
 
 def test_phones_earn_examples_by_living(untrained: None) -> None:
@@ -178,15 +233,40 @@ def test_phones_earn_examples_by_living(untrained: None) -> None:
     assert {one.habit for one in first} == {"measured"}
 
 
-def test_epsilon_cost_keeps_strangers_apart(
+def test_epsilon_cost_tells_refusals_costs_and_what_no_seed_can_tell(
     untrained: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ask_epsilon, "live", lambda *_, **__: people(10))
-    told = ask_epsilon.answer(phones=10, days=1, fleet=1_000, rounds=2)
-    assert [one["epsilon"] for one in told.figures["ends"]] == [1.0, 4.0, 8.0, None]
-    noises = [one["noise_clips"] for one in told.figures["ends"]]
-    assert noises == sorted(noises, reverse=True)
-    assert "strangers: 4 phones of 2 other people" in told.basis.en
+    told = ask_epsilon.answer(
+        phones=10, days=1, fleets=(1_000,), epsilons=(0.05, 8.0), rounds=2, seeds=2
+    )
+    noisy, quiet = told.figures["costs"]
+    assert (noisy["epsilon"], noisy["refused"]) == (0.05, True)
+    assert (quiet["epsilon"], quiet["refused"]) == (8.0, False)
+    assert noisy["noise_clips"] > quiet["noise_clips"]
+    assert "ε = 0.05 at 1,000 phones means no step at all" in told.sentence.en
+    assert told.figures["seeds"] == [0, 1]
+
+
+def test_a_cost_beyond_its_spread_is_told_and_one_within_it_is_not() -> None:
+    bare = [(0.5, 0.8), (0.5, 0.8), (0.5, 0.8)]
+    dear = ask_epsilon._cost(
+        1_000, 1.0, [(0.5, 0.7, 0.1), (0.5, 0.71, 0.1), (0.5, 0.69, 0.1)], bare
+    )
+    free = ask_epsilon._cost(1_000, 8.0, [(0.5, 0.9, 0.1), (0.5, 0.7, 0.1), (0.5, 0.8, 0.1)], bare)
+    said = ask_epsilon._sentence([dear, free], 0.5, (0.5, 0.8), 3).en
+    assert "ε = 1 at 1,000 phones costs -10.0 ± 2.5 points" in said
+    assert "elsewhere nothing that 3 seeds can tell (at most 24.8 points)" in said
+
+
+def test_the_halves_differ_by_the_skew_and_lose_nobody() -> None:
+    everyone = people(400)
+    unheard, heard = ask_fairness.halves(everyone, 0.85, 1)
+    assert len(unheard) + len(heard) == 400
+    english = sum(one.language == "en" for one in unheard) / len(unheard)
+    assert english == pytest.approx(0.85, abs=0.08)
+    alike, _ = ask_fairness.halves(everyone, 0.5, 1)
+    assert sum(one.language == "en" for one in alike) / len(alike) == pytest.approx(0.5, abs=0.1)
 
 
 def test_never_wifi_tells_both_halves_apart(
@@ -197,14 +277,13 @@ def test_never_wifi_tells_both_halves_apart(
         "measured": half | {"uploads_acked": 9, "useful": 9, "on_newest": {"router": 1.0}},
         "never-on-wifi": half | {"on_newest": {"router": 0.0}},
     }
-    monkeypatch.setattr(ask_worlds, "run_world", lambda _: report)
-    both = [*people(3), *people(3, "never-on-wifi")]
-    monkeypatch.setattr(ask_worlds, "live", lambda *_, **__: both)
-    monkeypatch.setattr(ask_worlds, "_ROUNDS", 1)
-    told = ask_worlds.never_wifi(phones=6, days=1)
-    assert "0 % of it are on the newest router against 100 %" in told.sentence.en
+    monkeypatch.setattr(ask_fairness, "run_world", lambda _: report)
+    monkeypatch.setattr(ask_fairness, "live", lambda *_, **__: people(24))
+    told = ask_fairness.answer(phones=6, days=1, rounds=1, seeds=2)
+    assert "sent 0 of 9 reports" in told.sentence.en
     assert "help in 80 % against 90 %" in told.sentence.en
-    assert set(told.figures["router_accuracy"]) == {"first", "half", "all"}
+    assert set(told.figures["accuracy"]) == set(ask_fairness._ARMS)
+    assert told.figures["seeds"] == [0, 1]
 
 
 def test_what_is_asked_wrongly_is_refused() -> None:
