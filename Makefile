@@ -43,7 +43,12 @@ $(VENV)/.bench: $(VENV)/.dev
 $(VENV)/flower/bin/python: $(VENV)/bin/python
 	@echo "Installing Flower, a peer of the benchmarks, into $(VENV)/flower (a minute, once)…"
 	$(PYTHON) -m venv $(VENV)/flower
-	$@ -m pip install --quiet --disable-pip-version-check flwr==1.42.0
+	$@ -m pip install --quiet --disable-pip-version-check 'flwr[simulation]==1.42.0'
+
+$(VENV)/pfl/bin/python: $(VENV)/bin/python
+	@echo "Installing pfl, another peer, into $(VENV)/pfl (a minute, once)…"
+	$(PYTHON) -m venv $(VENV)/pfl
+	$@ -m pip install --quiet --disable-pip-version-check pfl==0.6.0 torch==2.13.0
 
 demo: $(VENV)/.demo-$(DEMO_EXTRAS)  ## Play a small fleet: 50 virtual phones, 3 virtual days
 	$(BIN)/reverie-fleet run --phones $(PHONES) --days $(DAYS) --seed $(SEED) --runtime $(RUNTIME) --out out/demo $(FLEET_ARGS)
@@ -54,8 +59,8 @@ test: $(VENV)/.dev  ## Run the tests
 coverage: $(VENV)/.dev  ## Run the tests and hold the coverage floor
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term --cov-fail-under=90
 
-bench: $(VENV)/.bench $(VENV)/flower/bin/python  ## Measure; writes out/bench.json and prints it as a table
-	FLWR_PYTHON=$(VENV)/flower/bin/python $(BIN)/python -m tests.benchmarks
+bench: $(VENV)/.bench $(VENV)/flower/bin/python $(VENV)/pfl/bin/python  ## Measure; writes out/bench.json and prints it as a table
+	FLWR_PYTHON=$(VENV)/flower/bin/python PFL_PYTHON=$(VENV)/pfl/bin/python $(BIN)/python -m tests.benchmarks
 
 format: $(VENV)/.dev  ## Rewrite the code in the house format
 	$(BIN)/ruff format $(PACKAGES) tests
