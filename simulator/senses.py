@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from device.actors import Clock
@@ -42,9 +43,19 @@ class TrackConditions:
         )
 
     def next_change(self, now: float) -> float | None:
-        """The next edge of any condition."""
+        """The next edge of any condition, or when the battery has reached the floor."""
         edge = self._truth.next_change(now)
-        return None if edge == float("inf") else edge
+        if self._truth.charging.holds(now):
+            edge = min(edge, self._enough(now))
+        return None if edge == math.inf else edge
+
+    def _enough(self, now: float) -> float:
+        """When, on the charger, the battery is above the floor below which a phone starts nothing;
+        never, where it is by now. In whole seconds, so that it is the same whenever it is asked."""
+        lacking = BATTERY_FLOOR - self._battery(now)
+        if lacking <= 0.0:
+            return math.inf
+        return math.ceil(now + lacking / _CHARGE_PER_HOUR * _HOUR) + _SURELY
 
     def _battery(self, now: float) -> float:
         """Charge now, followed edge by edge since the last reading."""
@@ -67,11 +78,11 @@ class WindowConditions(TrackConditions):
 
     def next_change(self, now: float) -> float | None:
         """When the three conditions next begin or cease to hold together, or the battery has
-        reached the floor below which a phone starts nothing while they hold."""
+        reached the floor while they hold."""
         edge = self._window.next_change(now)
-        if self._window.holds(now) and (lacking := BATTERY_FLOOR - self._battery(now)) > 0.0:
-            edge = min(edge, now + lacking / _CHARGE_PER_HOUR * _HOUR + _SURELY)
-        return None if edge == float("inf") else edge
+        if self._window.holds(now):
+            edge = min(edge, self._enough(now))
+        return None if edge == math.inf else edge
 
 
 class ClockedConditions(WindowConditions):

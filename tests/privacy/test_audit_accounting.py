@@ -159,6 +159,7 @@ def test_a_missing_library_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_missing_opacus_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    accountants.renyi_analysis.cache_clear()
     with pytest.raises(LedgerUnavailable, match=r"reverie\[cloud\]"):
         accountants.Accountants.load()
 

@@ -24,7 +24,6 @@ __all__ = [
     "believing_any_ledger",
     "charging_after_release",
     "decoding_before_verifying",
-    "forgetting_a_round",
     "ignoring_the_window",
     "never_letting_go",
     "never_resting",
@@ -89,15 +88,6 @@ def not_syncing_the_memory(patch: Patch) -> None:
 def charging_after_release(patch: Patch) -> None:
     """Law 1: a round that was charged once may be charged again."""
     patch.setattr(Ledger, "last_round", lambda _self, _task: 0)
-
-
-def forgetting_a_round(patch: Patch) -> None:
-    """Law 3: the cloud forgets that a device has reported for a round already."""
-
-    def recall(*_: Any) -> None:
-        """Look up nobody."""
-
-    patch.setattr("cloud.actors.intake._Admission._recall", recall)
 
 
 def not_checking_proofs(patch: Patch) -> None:

@@ -82,7 +82,6 @@ BUGS = [
     (planted.never_letting_go, ACKED_ONCE),
     (planted.not_syncing_the_memory, KEPT),
     (planted.not_checking_proofs, FORGED),
-    (planted.forgetting_a_round, FORGED),
     (planted.decoding_before_verifying, VERIFIED),
     (planted.writing_in_clear, CANARY),
     (planted.taking_randomness, GIVEN),
