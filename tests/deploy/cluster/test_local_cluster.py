@@ -76,6 +76,7 @@ def test_one_of_each_is_killed_and_nothing_is_lost_or_doubled(
             cluster.call("up")
             _end_round_if_full(cluster, crowd)
             assert crowd.faults == []
+        _until_full(cluster, crowd)
         crowd.finish(FINISH_SECONDS)
     finally:
         crowd.quit()
@@ -116,6 +117,20 @@ def _close(cluster: LocalCluster) -> None:
         pass  # at the next turn, then
     finally:
         engine.dispose()
+
+
+def _until_full(cluster: LocalCluster, crowd: Crowd) -> None:
+    """Until enough phones have reported for a round that one can be summed."""
+    patience = threading.Event()
+    for _ in range(LOOKS):
+        numbers = [
+            row.round
+            for row in _rows(cluster, select(rounds.c.round).where(rounds.c.task == "usage"))
+        ]
+        if any(crowd.in_round(number) >= N_MIN for number in numbers):
+            return
+        patience.wait(0.2)
+    raise AssertionError(f"no round is full after {len(crowd.acknowledged)} reports")
 
 
 def _end_round_if_full(cluster: LocalCluster, crowd: Crowd) -> None:
