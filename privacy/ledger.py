@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator
 from typing import TypedDict
 
-from privacy.anchor import Anchor, AppendLog, Mark, compared
+from privacy.anchor import Anchor, AppendLog, Mark, Suspicion, compared
 from privacy.budget import Budget, Stream
 from privacy.chain import (
     GENESIS,
@@ -73,7 +73,7 @@ class Ledger:
     Opening replays and verifies the log (LedgerCorrupt when the chain, the order of rounds or a
     COMMIT does not hold), and writes nothing. An append that fails leaves it unknown whether the
     entry is durable: the ledger then refuses everything (LedgerUnavailable) until it is opened
-    again.
+    again, by `reopen` or by the next process.
     """
 
     def __init__(
@@ -90,11 +90,25 @@ class Ledger:
         self._device_id = device_id
         self._signer = signer
         self._anchor = anchor
+        self._state, self._suspicion = self._replayed()
         self._broken = False
-        self._state = LedgerState()
-        payloads, self._suspicion = compared((payload for _, payload in log.read()), anchor)
+
+    def reopen(self) -> None:
+        """After an append that failed, take what the log really holds, as a new process would;
+        else nothing. A charge that was lost has let nothing out, one that was kept is spent.
+
+        Raises LedgerCorrupt as opening does.
+        """
+        if self._broken:
+            self._state, self._suspicion = self._replayed()
+            self._broken = False
+
+    def _replayed(self) -> tuple[LedgerState, Suspicion]:
+        state = LedgerState()
+        payloads, suspicion = compared((payload for _, payload in self._log.read()), self._anchor)
         for payload in payloads:
-            self._state.replay(payload)
+            state.replay(payload)
+        return state, suspicion
 
     @property
     def budget(self) -> Budget:

@@ -264,10 +264,13 @@ class PhoneWatch:
 
     def _uploaded(self, event: UploadAcked) -> None:
         name = event.report_id.hex()
-        self._check(ACKED_ONCE, event.report_id not in self.acked, f"{name} was acknowledged twice")
+        again = event.report_id in self.acked
+        # From a backup a report comes back that was acknowledged since; the cloud says so again.
+        self._check(ACKED_ONCE, not again or bool(self.set_back), f"{name} was acknowledged twice")
         known = event.report_id in self.released
         self._check(CHARGED, known, f"{name} was acknowledged but never released")
-        self.acked.append(event.report_id)
+        if not again:
+            self.acked.append(event.report_id)
 
     def _adopted(self, event: Adopted) -> None:
         previous = self._versions.get(event.model, 0)

@@ -28,7 +28,7 @@ from device.sync.identity import Identity
 from device.sync.outbox import Outbox
 from device.sync.usage import Usage
 from device.vault import VaultError
-from privacy import LedgerUnavailable
+from privacy import Ledger, LedgerUnavailable
 from protocol.models import SPECS, Weights
 from protocol.params import Parameters, encode_full
 from protocol.policy import POLICY_MODEL
@@ -61,6 +61,7 @@ class SyncCalls(AccountHolder):
     _observer: Observer
     _busy: asyncio.Lock
     _backoff: Backoff
+    ledger: Ledger
     _books: Bookkeeper
     _documents: Documents
     _contributions: Contributions
@@ -100,6 +101,7 @@ class SyncCalls(AccountHolder):
             mail=lambda: self.account.cursor if self._in_account else 0,
         )
         try:
+            self.ledger.reopen()  # a disk that was full may have room again
             self._books.reconcile()
             report = await client.sync()
         except SYNC_TROUBLE as error:

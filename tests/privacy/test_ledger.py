@@ -94,6 +94,22 @@ def test_after_a_failed_write_nothing_goes_until_the_ledger_is_read_again(
     assert Ledger(log, PRODUCTION).spent().charges == 1 + charges
 
 
+@pytest.mark.parametrize(("failure", "charges"), [("lost", 0), ("kept", 1)])
+def test_read_again_a_ledger_goes_on_from_what_the_log_holds(failure: str, charges: int) -> None:
+    log = MemoryLog()
+    ledger = Ledger(log, PRODUCTION)
+    ledger.commit(charge(ledger, 1), bytes(32))
+    log.fail_next = failure
+    with pytest.raises(OSError):
+        charge(ledger, 2)
+    ledger.reopen()
+    assert ledger.spent().charges == 1 + charges
+    assert ledger.last_round("usage") == 1 + charges
+    ledger.commit(charge(ledger, 3), bytes(32))
+    again = Ledger(log, PRODUCTION)
+    assert (again.head, again.suspicion) == (ledger.head, "")
+
+
 @pytest.mark.parametrize("number", [5, 4, 1])
 def test_rounds_strictly_increase_per_task(number: int) -> None:
     log = MemoryLog()

@@ -91,6 +91,20 @@ BUGS = [
 
 
 @pytest.mark.parametrize(
+    "seed",
+    [
+        # After its disk had been full a phone never wrote to its ledger again, until it was restarted.
+        140,
+        # A backup brings a report back that was acknowledged since.
+        151,
+    ],
+)
+def test_what_once_broke_a_law_stays_mended(seed: int) -> None:
+    laws = storm(seed)["invariants"]
+    assert laws["violated"] == 0, laws["violations"]
+
+
+@pytest.mark.parametrize(
     ("plant", "law"), BUGS, ids=lambda value: value.__name__ if callable(value) else ""
 )
 def test_a_planted_bug_is_found(
