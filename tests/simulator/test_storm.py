@@ -93,7 +93,7 @@ BUGS = [
 @pytest.mark.parametrize(
     "seed",
     [
-        # After its disk had been full a phone never wrote to its ledger again, until it was restarted.
+        # Once its disk had been full, a phone did not sync again until it was restarted.
         140,
         # A backup brings a report back that was acknowledged since.
         151,
