@@ -74,6 +74,7 @@ def build(
         "virtual_days": plan.days,
         "seed": plan.seed,
         "data": plan.data.name if plan.data else "the shipped sample",
+        "scenario": plan.scenario.name or None,
         "window_hours": round(sum(one.window_seconds for one in results) / _HOUR, 1),
         "records": sum(one.records for one in results),
         "items": sum(one.items for one in results),
