@@ -34,7 +34,7 @@ from device.vault import VaultError
 from privacy import PrivacyError
 from protocol.errors import ProtocolError
 
-__all__ = ["EXPECTED", "PhoneCalls", "Refused", "RemotePhone", "reach", "serving"]
+__all__ = ["EXPECTED", "CannotListen", "PhoneCalls", "Refused", "RemotePhone", "reach", "serving"]
 
 SOCKET = "phone.sock"
 MAX_LINE = 64 << 20
@@ -45,6 +45,10 @@ EXPECTED = (ActorError, DomainError, PrivacyError, ProtocolError, VaultError)
 
 class Refused(DomainError):
     """The daemon answered with an error; the message is its own."""
+
+
+class CannotListen(DomainError):
+    """The daemon's socket cannot be made; the message says what to do."""
 
 
 CALLS: dict[str, tuple[Wire, Wire]] = {
@@ -93,7 +97,7 @@ CALLS: dict[str, tuple[Wire, Wire]] = {
 
 @asynccontextmanager
 async def serving(phone: Phone, folder: Path) -> AsyncIterator[None]:
-    """Answer other processes of this user while the block runs."""
+    """Answer other processes of this user while the block runs. Raises CannotListen."""
     path = folder / SOCKET
     path.unlink(missing_ok=True)
 
@@ -104,7 +108,11 @@ async def serving(phone: Phone, folder: Path) -> AsyncIterator[None]:
                 await writer.drain()
         writer.close()
 
-    server = await asyncio.start_unix_server(serve, path, limit=MAX_LINE)
+    try:
+        server = await asyncio.start_unix_server(serve, path, limit=MAX_LINE)
+    except OSError as error:  # such as a path over some hundred bytes
+        said = f"no socket can be made at {path}: {error}; use a folder with a shorter path"
+        raise CannotListen(said) from None
     path.chmod(0o600)
     try:
         yield

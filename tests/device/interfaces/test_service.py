@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from device.interfaces.service import SOCKET, Refused, reach, serving
+from device.interfaces.service import SOCKET, CannotListen, Refused, reach, serving
 from device.memory import Archive
 from tests.device.conftest import OpenPhone
 
@@ -107,3 +107,14 @@ async def test_only_the_owner_may_connect_and_nobody_after_the_end(
         assert stat.S_IMODE((tmp_path / SOCKET).stat().st_mode) == 0o600
     async with reach(tmp_path, phone.settings) as served:
         assert served is None
+
+
+async def test_a_folder_too_deep_for_a_socket_is_one_clear_line(
+    open_phone: OpenPhone, tmp_path: Path
+) -> None:
+    deep = tmp_path / ("x" * 110)
+    deep.mkdir()
+    phone = await open_phone()
+    with pytest.raises(CannotListen, match="a folder with a shorter path"):
+        async with serving(phone, deep):
+            raise AssertionError("it cannot listen there")
