@@ -103,7 +103,7 @@ def test_the_log_does_not_grow_for_ever(phone: FakeTermux) -> None:
     path = phone.reverie / "run.log"
     path.write_text("xx" * 131_072 + "x")
     ended(start(phone, phone.reverie / "job.sh"))
-    assert "xx" not in path.read_text()
+    assert "x" * 16 not in path.read_text()
     assert path.with_suffix(".log.old").stat().st_size == 262_145
 
 
