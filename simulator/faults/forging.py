@@ -28,13 +28,18 @@ TIMES = 100
 
 
 def sealed_report(
-    descriptor: RoundDescriptor, values: NDArray[np.int64], bits: BitSource, *, proven: bool = True
+    descriptor: RoundDescriptor,
+    values: NDArray[np.int64],
+    bits: BitSource,
+    *,
+    proven: bool = True,
+    report_id: bytes | None = None,
 ) -> Report:
     """`values`, int64[dimension] in lattice units, shared and sealed as the protocol wants.
 
-    Not `proven`: the share's first value is something that is no bit.
+    Not `proven`: the share's first value is something that is no bit. `report_id`: None draws one.
     """
-    report_id, seed = bits(REPORT_ID_BYTES), bits(SEED_BYTES)
+    report_id, seed = report_id or bits(REPORT_ID_BYTES), bits(SEED_BYTES)
     sharing = sharing_for(descriptor)
     share = sharing.split(
         values, report_key(seed, descriptor.task, descriptor.round, report_id), bits

@@ -19,14 +19,7 @@ from cloud.training.config import TRAINING, TrainingConfig
 from privacy.budget import DEMO
 from privacy.gate import Gate
 from privacy.ledger import Ledger
-from privacy.secagg.field import MODULUS
-from privacy.secagg.mask import (
-    SEALED_SEED_BYTES,
-    SealContext,
-    report_key,
-    seal_seed,
-    share_hash,
-)
+from privacy.secagg.mask import SEALED_SEED_BYTES
 from privacy.secagg.sharing import sharing_for
 from privacy.streams import USAGE_HISTOGRAMS, usage_vector
 from protocol.identity import DeviceKey
@@ -41,6 +34,7 @@ from protocol.session import (
     SessionFailed,
 )
 from protocol.update import Report, encode_report
+from simulator.faults.forging import sealed_report
 
 START = 1_800_000_000.0
 """Unix seconds at which the tests' worlds begin."""
@@ -192,27 +186,8 @@ def crafted(
 
     `forge` makes the share's first value something that is no bit.
     """
-    report_id, seed = report_id or bits(16), bits(32)
-    sharing = sharing_for(descriptor)
-    key = report_key(seed, descriptor.task, descriptor.round, report_id)
-    share = sharing.split(noisy, key, bits)
-    if forge:
-        words = sharing.read(share).copy()
-        words[0] = (int(words[0]) + 5) % MODULUS
-        share = words.astype("<u8").tobytes()
-    context = SealContext(
-        descriptor.task,
-        descriptor.round,
-        report_id,
-        share_hash(share),
-        descriptor.dimension,
-        descriptor.scale,
-        descriptor.clip,
-        descriptor.sigma,
-        descriptor.n_min,
-    )
-    sealed = seal_seed(seed, descriptor.helper_key, context.aad(), bits)
-    return encode_report(Report(descriptor.task, descriptor.round, report_id, share, sealed))
+    report = sealed_report(descriptor, noisy, bits, proven=not forge, report_id=report_id)
+    return encode_report(report)
 
 
 def sqlite(folder: Path, name: str = "cloud.db") -> str:
