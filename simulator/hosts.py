@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Literal, Protocol
@@ -23,15 +23,17 @@ from device.readings import keep_readings
 from device.settings import Settings
 from device.sync.modelpool import ModelPool
 from protocol.identity import SigningKey
+from simulator.calls import AskAll, LaneRef, ask_each, joined
 from simulator.faults.cloud import downs, gateway_restarts, shaky
 from simulator.faults.dice import Dice
 from simulator.faults.gateways import RestartingGateway
 from simulator.faults.plan import FaultPlan
+from simulator.lanes import Lane, LaneLoop
 from simulator.lives import Lives
 from simulator.randomness import KeyedBits, stream_key
-from simulator.replay import Listener
+from simulator.replay import Listener, TraceEvent
 from simulator.scenario import Scenario
-from simulator.virtual import VirtualClock, VirtualLoop
+from simulator.virtual import VirtualClock
 from simulator.virtual_phone import PhoneResult, VirtualPhone, WindowNote
 
 __all__ = ["Endpoint", "Host", "Hosts", "LocalHosts", "WindowReport", "WorldPlan", "shards"]
@@ -89,6 +91,19 @@ class Endpoint:
     partials: Ref
     signing_seed: bytes
     """The cloud's key, so that every gateway can prove to a phone whose it is."""
+    ask_all: AskAll = ask_each
+    """How several calls reach the actors at once."""
+
+    def within(self, loop: LaneLoop) -> Endpoint:
+        """The same, for phones that live in lanes of `loop`."""
+        return replace(
+            self,
+            registry=LaneRef(loop, self.registry),
+            intake=LaneRef(loop, self.intake),
+            rounds=LaneRef(loop, self.rounds),
+            publisher=LaneRef(loop, self.publisher),
+            partials=LaneRef(loop, self.partials),
+        )
 
 
 @dataclass
@@ -97,8 +112,6 @@ class WindowReport:
 
     notes: list[WindowNote]
     """By phone, of those to which something happened."""
-    wakeups: int
-    """Times virtual time moved, since the host began."""
     violations: int = 0
     """Laws broken so far."""
 
@@ -111,9 +124,10 @@ class Host:
 
     def __init__(self, plan: WorldPlan, phones: Sequence[int], endpoint: Endpoint) -> None:
         self._plan = plan
-        self._loop = VirtualLoop()
+        self._loop = LaneLoop()
+        self._loop.bring = partial(joined, ask_all=endpoint.ask_all)
         self._clock = VirtualClock(self._loop, plan.start)
-        self._endpoint = endpoint
+        self._endpoint = endpoint.within(self._loop)
         keep_readings(_READINGS)
         self._examiner = Examiner(cache(load_suite), remembered=_VERDICTS)
         self._models = ModelPool()
@@ -124,10 +138,11 @@ class Host:
         self._gateways: list[GatewayCore | RestartingGateway] = []
         self._downs = downs(plan.faults, plan.seed, plan.seconds, plan.border)
         self._phones = [self._phone(number) for number in phones]
-        self._lives = [
-            self._loop.create_task(phone.live(), name=f"phone-{phone.number}")
-            for phone in self._phones
-        ]
+        self._lanes = [Lane(0.0, partial(self._begin, phone)) for phone in self._phones]
+        self._watched = self._cut = False
+
+    def _begin(self, phone: VirtualPhone) -> asyncio.Task[None]:
+        return self._loop.create_task(phone.live(), name=f"phone-{phone.number}")
 
     def _phone(self, number: int) -> VirtualPhone:
         plan, life = self._plan, self._lives_of.of(number)
@@ -193,10 +208,18 @@ class Host:
             blobs=self._blobs,
         )
 
-    @property
-    def phones(self) -> Sequence[VirtualPhone]:
-        """The shard's phones."""
-        return self._phones
+    def listen(self, listener: Listener) -> None:
+        """Have every phone tell `listener` what happens to it, in the order in which it happens."""
+        self._watched = True
+
+        def hear(event: TraceEvent) -> bool:
+            if not self._cut and listener(event):
+                self._cut = True
+                self._loop.stop()
+            return self._cut
+
+        for phone in self._phones:
+            phone.listen(hear)
 
     def run_until(self, moment: float) -> WindowReport:
         """Take the cloud's newest plan, then run to `moment` (virtual seconds)."""
@@ -205,13 +228,16 @@ class Host:
             self._loop.run_until_complete(first.refresh())
             for gateway in self._gateways:
                 gateway.snapshot = first.snapshot
-        self._loop.run_until(moment)
-        for life in self._lives:
-            if life.done():
-                life.result()  # a phone that stopped living is a bug: show it
+        if self._watched:
+            self._loop.run_in_order(self._lanes, moment, lambda: self._cut)
+        else:
+            self._loop.run_lanes(self._lanes, moment)
+        for lane in self._lanes:
+            if lane.task is not None and lane.task.done():
+                lane.task.result()  # a phone that stopped living is a bug: show it
         broken = sum(phone.watch.tally.violated.total() for phone in self._phones)
         notes = [phone.note() for phone in self._phones if phone.watch.events]
-        return WindowReport(notes, self._loop.leaps, broken)
+        return WindowReport(notes, broken)
 
     def end(self, most: int | None = None) -> list[PhoneResult]:
         """Stop every phone where it stands, and sum up `most` of them, or all, that no earlier call
@@ -219,11 +245,11 @@ class Host:
         return self._loop.run_until_complete(self._end(len(self._phones) if most is None else most))
 
     async def _end(self, most: int) -> list[PhoneResult]:
-        for life in self._lives:
+        for life in (lane.task for lane in self._lanes if lane.task is not None):
             life.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await life
-        self._lives.clear()
+        self._lanes.clear()
         ending, self._phones = self._phones[:most], self._phones[most:]
         now, results = self._clock.now(), []
         ending.reverse()
@@ -283,8 +309,8 @@ class LocalHosts:
 
     def listen(self, listener: Listener) -> None:
         """Have every phone tell `listener` what happens to it."""
-        for phone in (phone for host in self._hosts for phone in host.phones):
-            phone.listen(listener)
+        for host in self._hosts:
+            host.listen(listener)
 
     def run_until(self, moment: float) -> list[WindowReport]:
         """All hosts run to the same border."""

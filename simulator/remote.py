@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from cloud.actors.ray_cluster import Cluster
 from cloud.actors.ray_host import Answer
 from cloud.actors.ray_host import Host as ActorHost
 from cloud.actors.runtime import ActorGone, Ref
+from simulator.calls import Call, Outcome
 from simulator.garbage import Sweeper, settle
 from simulator.hosts import Endpoint, Host, WindowReport, WorldPlan, shards
 from simulator.quiet import quiet
@@ -73,6 +75,10 @@ class _Actors:
         """Run a method of the actor `name`."""
         return self._hosts[name].call(method, args)
 
+    def call_all(self, calls: Sequence[tuple[str, str, tuple[Any, ...]]]) -> list[Answer]:
+        """Run several methods, one after the other."""
+        return [self.call(*one) for one in calls]
+
     def tell(self, name: str, method: str, args: tuple[Any, ...]) -> None:
         """Run a method of the actor `name` for a caller that does not wait."""
         self._hosts[name].tell(method, args)
@@ -86,16 +92,26 @@ class _PackedRef:
 
     async def ask(self, method: str, *args: Any) -> Any:
         """Call and wait; the actor's own exception arrives as it was raised."""
+        [(value, error)] = _PackedRef.ask_all([Call(self, method, args)])
+        if error is not None:
+            raise error
+        return value
+
+    @staticmethod
+    def ask_all(calls: Sequence[Call]) -> list[Outcome]:
+        """Ask several of them with one message, and wait."""
         import ray
 
+        refs: list[Any] = [call.ref for call in calls]
+        named = [(ref._name, call.method, call.args) for ref, call in zip(refs, calls, strict=True)]
         try:
-            done, value = ray.get(self._actors.call.remote(self._name, method, args))
+            answers = ray.get(refs[0]._actors.call_all.remote(named))
         except ray.exceptions.RayError as error:
             reason = str(error).strip().rpartition("\n")[2].strip()
-            raise ActorGone(f"the actor {self._name} does not answer: {reason}") from error
-        if not done:
-            raise value
-        return value
+            gone = ActorGone(f"the actor {refs[0]._name} does not answer: {reason}")
+            gone.__cause__ = error
+            return [(None, gone)] * len(calls)
+        return [(value, None) if done else (None, value) for done, value in answers]
 
     def tell(self, method: str, *args: Any) -> None:
         """Call and forget; the actor logs a failure."""
@@ -113,7 +129,7 @@ class RayHosts:
 
     def begin(self, plan: WorldPlan, endpoint: Endpoint) -> None:
         """Build the phones; the plan is shared between the hosts of a machine."""
-        given = self._ray.put((plan, endpoint))
+        given = self._ray.put((plan, replace(endpoint, ask_all=_PackedRef.ask_all)))
         self._ray.get(
             [
                 worker.begin.remote(given, shard)

@@ -123,6 +123,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._drop_cancelled()
         if not ready and not self._stopping and not (timers and timers[0][0] <= self._now):  # type: ignore[attr-defined]
             self._leap()
+            timers = self._timers
         while timers and timers[0][0] <= self._now:
             timer = heapq.heappop(timers)[2]
             timer._scheduled = False  # type: ignore[attr-defined]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import tempfile
 import time
@@ -178,9 +177,7 @@ class _World:
         """Have every phone tell `listener` what happens to it, until it says stop."""
 
         def hear(event: TraceEvent) -> bool:
-            if not self._cut and listener(event):
-                self._cut = True
-                asyncio.get_running_loop().stop()
+            self._cut = self._cut or listener(event)
             return self._cut
 
         if isinstance(self._hosts, LocalHosts):
