@@ -28,6 +28,7 @@ from simulator.faults.cloud import downs, gateway_restarts, shaky
 from simulator.faults.dice import Dice
 from simulator.faults.gateways import RestartingGateway
 from simulator.faults.plan import FaultPlan
+from simulator.fidelity import lowered
 from simulator.lanes import Lane, LaneLoop
 from simulator.lives import Lives
 from simulator.randomness import KeyedBits, stream_key
@@ -161,6 +162,7 @@ class Host:
                 token=plan.token(number),
                 budget=plan.budget,
                 timezone=person.zone,
+                **lowered(plan.scenario.fidelity),
             ),
             gateway=self._gateway(number, dice),
             dice=dice,

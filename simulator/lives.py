@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from simulator.availability import Model, PhoneAvailability, draw_availability
 from simulator.corpus import CorpusUnreadable, load_corpus
 from simulator.episodes import EpisodesUnreadable, has_agent, load_episodes, with_agent
+from simulator.fidelity import played
 from simulator.habits import HabitName, habit_of, rhythms_of
 from simulator.mixing import mixed_story
 from simulator.people import ZONES, Person, person_of
@@ -64,6 +65,7 @@ class Lives:
         """The life of phone number `phone`."""
         trace = self._traces[phone % len(self._traces)] if self._traces else None
         person, agent = self._person(phone, trace.zone if trace else "")
+        person = played(self._scenario.fidelity, person, phone)
         local = datetime.fromtimestamp(self._start, ZoneInfo(person.zone)).utcoffset()
         assert local is not None
         offset = local.total_seconds()

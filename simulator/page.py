@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from privacy.budget import BUDGETS
 from simulator.cards import sections
+from simulator.fidelity import in_both
 from simulator.labels import fault_name, histogram_name, law_name
 from simulator.words import Both, bytes_said, count, days_said
 
@@ -31,7 +32,8 @@ def render(report: dict[str, Any]) -> str:
         environment()
         .get_template("report.html.j2")
         .render(
-            r={"scenario": None, "fidelity": None, **report},
+            r={"scenario": None, **report},
+            fidelity=in_both(report.get("fidelity")),
             css=style(),
             tiles=_tiles(report),
             sections=sections(report),

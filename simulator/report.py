@@ -14,6 +14,7 @@ from typing import Any
 from privacy.budget import BUDGETS
 from protocol.rounds import LOCAL_TASK, SHARED_TASKS
 from simulator.estimates import UsageSum, estimates
+from simulator.fidelity import said
 from simulator.groups import groups
 from simulator.hosts import WorldPlan
 from simulator.laws import LAWS, OCCASIONAL, Tally
@@ -119,6 +120,8 @@ def build(
         },
         "wall_clock": {"seconds": round(wall_seconds, 2)},
     }
+    if fidelity := said(plan.scenario.fidelity):
+        report["fidelity"] = fidelity
     if faults is not None:
         report["faults"] = {name: dict(told) for name, told in sorted(faults.items())}
     return report

@@ -22,6 +22,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from simulator.faults.plan import FaultPlan
+from simulator.fidelity import Fidelity
 from simulator.habits import HabitName
 from simulator.yaml_lines import Document, YamlUnreadable, read_document
 
@@ -130,8 +131,8 @@ class Scenario(_Part):
     zones: _Zones = {}
     """IANA zones by language; None for the project's own choice."""
     faults: Annotated[FaultPlan, BeforeValidator(_stormy)] = FaultPlan()
-    fidelity: Literal["full"] = "full"
-    """Every phone runs all of its code."""
+    fidelity: Fidelity = "full"
+    """``full``: every phone does all of its work; ``light``: see `simulator.fidelity`."""
 
     @field_validator("population")
     @classmethod

@@ -27,6 +27,8 @@ def say(report: dict[str, Any], console: Console) -> None:
         "Fleet",
         f"{count(report['phones'], 'phone')}, {count(report['virtual_days'], 'day')}; {hours}",
     )
+    if fidelity := report.get("fidelity"):
+        table.add_row("", fidelity)
     table.add_row(
         "Memory",
         f"{count(report['records'], 'turn')} kept, {count(report['items'], 'item')} drawn",

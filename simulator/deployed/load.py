@@ -18,6 +18,7 @@ from simulator.deployed.clock import SpedClock
 from simulator.deployed.door import Target, knock, read_tokens, shown_root, trust_of
 from simulator.deployed.phone import LoadedPhone, Shared
 from simulator.deployed.report import load_report
+from simulator.fidelity import lowered
 from simulator.lives import Lives
 from simulator.scenario import Scenario
 
@@ -112,6 +113,7 @@ class _Load:
             token=self._tokens[number],
             budget="demo" if self._root.budget == "demo" else "production",
             timezone=life.person.zone,
+            **lowered(self._options.scenario.fidelity),
         )
         return LoadedPhone(number, self._options.scenario.seed, life, settings, shared)
 

@@ -13,6 +13,7 @@ from device.sync.root import CloudRoot
 from simulator.deployed.clock import SpedClock
 from simulator.deployed.line import Meter
 from simulator.deployed.phone import LoadedPhone
+from simulator.fidelity import said
 from simulator.laws import LAWS, Tally
 from simulator.phone_result import Left
 from simulator.scenario import Scenario
@@ -57,6 +58,7 @@ def load_report(
         "cloud": url,
         "budget": root.budget,
         "scenario": scenario.name,
+        "fidelity": said(scenario.fidelity),
         "phones": scenario.phones,
         "virtual_days": scenario.days,
         "seed": scenario.seed,

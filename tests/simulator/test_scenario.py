@@ -122,7 +122,7 @@ def test_the_storm_has_a_short_name(tmp_path: Path) -> None:
         ("phones: [1", "line 1: "),
         ("- 1", "line 1: give fields, one a line"),
         ("name: !!python/object/apply:os.system [x]", "line 1: could not determine a constructor"),
-        ("fidelity: low", "line 1: fidelity: Input should be 'full'"),
+        ("fidelity: low", "line 1: fidelity: Input should be 'full' or 'light'"),
         ("days: 2001-99-99", "line 1: "),
         ("[" * 2000, "line 1: "),
         ("name: " + "x" * 70_000, "over 64 KiB"),
