@@ -282,7 +282,11 @@ class Hosts(Protocol):
     """Several hosts driven as one."""
 
     def begin(self, plan: WorldPlan, endpoint: Endpoint) -> None:
-        """Build the phones."""
+        """Let them begin to build the phones, while the cloud is founded."""
+        ...
+
+    def ready(self) -> None:
+        """Return once all phones are built."""
         ...
 
     def run_until(self, moment: float) -> list[WindowReport]:
@@ -304,9 +308,15 @@ class LocalHosts:
     def __init__(self, phones: int, count: int) -> None:
         self._shards = shards(phones, count)
         self._hosts: list[Host] = []
+        self._given: tuple[WorldPlan, Endpoint]
 
     def begin(self, plan: WorldPlan, endpoint: Endpoint) -> None:
+        """Keep what is given: in one process the cloud is founded first."""
+        self._given = plan, endpoint
+
+    def ready(self) -> None:
         """Build the phones."""
+        plan, endpoint = self._given
         self._hosts = [Host(plan, shard, endpoint) for shard in self._shards]
 
     def listen(self, listener: Listener) -> None:

@@ -126,16 +126,19 @@ class RayHosts:
         remote = self._ray.remote(_Worker).options(num_cpus=0)
         self._shards = shards(phones, count)
         self._workers = [remote.remote() for _ in self._shards]
+        self._beginning: list[Any] = []
 
     def begin(self, plan: WorldPlan, endpoint: Endpoint) -> None:
-        """Build the phones; the plan is shared between the hosts of a machine."""
+        """Begin to build the phones; the plan is shared between the hosts of a machine."""
         given = self._ray.put((plan, replace(endpoint, ask_all=_PackedRef.ask_all)))
-        self._ray.get(
-            [
-                worker.begin.remote(given, shard)
-                for worker, shard in zip(self._workers, self._shards, strict=True)
-            ]
-        )
+        self._beginning = [
+            worker.begin.remote(given, shard)
+            for worker, shard in zip(self._workers, self._shards, strict=True)
+        ]
+
+    def ready(self) -> None:
+        """Return once all phones are built."""
+        self._ray.get(self._beginning)
 
     def run_until(self, moment: float) -> list[WindowReport]:
         """All hosts run to the same border."""

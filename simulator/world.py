@@ -166,8 +166,9 @@ class _World:
         )
         self._mishaps = None if renewing is None else self._befall(renewing)
         loop.run_until_complete(self._admit())
-        self._tick(EPOCH)
         hosts.begin(self._plan, self._endpoint)
+        self._tick(EPOCH)
+        hosts.ready()
         self._sweeper = Sweeper()
         self._notes: list[WindowNote] = []
         self._results: list[PhoneResult] = []
