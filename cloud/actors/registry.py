@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import hmac
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
-from cloud.storage.database import Database, insert_once
+from cloud.storage.database import Database, insert_new
 from cloud.storage.tables import devices, tokens
 
-__all__ = ["DEVICE_ID_BYTES", "Device", "EnrolmentRefused", "Registry", "device_id_of"]
+__all__ = ["DEVICE_ID_BYTES", "Device", "EnrolmentRefused", "Registry", "Wanted", "device_id_of"]
 
 DEVICE_ID_BYTES = 16
 PUBLIC_KEY_BYTES = 32
 _OF_IDS: Final = select(
     devices.c.device_id, devices.c.public_key, devices.c.enrolled, devices.c.revoked
 ).where(devices.c.device_id.in_(bindparam("ids", expanding=True)))
+_HELD: Final = (
+    select(tokens)
+    .where(tokens.c.sha256.in_(bindparam("digests", expanding=True)))
+    .order_by(tokens.c.sha256)
+    .with_for_update()
+)
+_SPEND: Final = (
+    update(tokens)
+    .where(tokens.c.sha256 == bindparam("digest"))
+    .values(device_id=bindparam("by"), used=bindparam("at"))
+)
 
 
 class EnrolmentRefused(Exception):
@@ -45,6 +57,65 @@ def device_id_of(public_key: bytes) -> str:
     return sha256(public_key).digest()[:DEVICE_ID_BYTES].hex()
 
 
+class Wanted(NamedTuple):
+    """An enrolment that is asked for at `now` (unix seconds)."""
+
+    token: str
+    public_key: bytes
+    now: float
+
+    @property
+    def digest(self) -> str:
+        """What is kept of the token."""
+        return sha256(self.token.encode()).hexdigest()
+
+
+class _Desk:
+    """What a batch of enrolments needs to know, read once, and what it changes, written once."""
+
+    def __init__(self, connection: Connection, wanted: Sequence[Wanted], *, free: bool) -> None:
+        """`free`: no token is needed."""
+        self._connection, self._free = connection, free
+        ids = {device_id_of(one.public_key) for one in wanted}
+        known = connection.execute(_OF_IDS, {"ids": sorted(ids)})
+        self._revoked: dict[str, bool] = {row.device_id: row.revoked is not None for row in known}
+        self._tokens: dict[str, tuple[float, str | None]] = {}
+        if not free:
+            # In one order everywhere, so that two batches never wait for each other.
+            held = connection.execute(_HELD, {"digests": sorted({one.digest for one in wanted})})
+            self._tokens = {row.sha256: (row.expires, row.device_id) for row in held}
+        self._spent: list[dict[str, Any]] = []
+        self._devices: list[dict[str, Any]] = []
+
+    def admit(self, one: Wanted) -> str | EnrolmentRefused:
+        """The device's id, or why it is not admitted."""
+        if len(one.public_key) != PUBLIC_KEY_BYTES:
+            return EnrolmentRefused("bad_message")
+        device_id = device_id_of(one.public_key)
+        if not self._free and not self._holds(one, device_id):
+            return EnrolmentRefused("bad_token")
+        if self._revoked.get(device_id):
+            return EnrolmentRefused("revoked")
+        if not self._free and self._tokens[one.digest][1] is None:
+            self._tokens[one.digest] = self._tokens[one.digest][0], device_id
+            self._spent.append({"digest": one.digest, "by": device_id, "at": one.now})
+        if device_id not in self._revoked:
+            self._revoked[device_id] = False
+            row = {"device_id": device_id, "public_key": one.public_key, "enrolled": one.now}
+            self._devices.append(row)
+        return device_id
+
+    def write(self) -> None:
+        """Spend the tokens and list the devices."""
+        if self._spent:
+            self._connection.execute(_SPEND, self._spent)
+        insert_new(self._connection, devices, self._devices)
+
+    def _holds(self, one: Wanted, device_id: str) -> bool:
+        expires, holder = self._tokens.get(one.digest, (-math.inf, None))
+        return one.now <= expires and (holder is None or hmac.compare_digest(holder, device_id))
+
+
 class Registry:
     """Owner of tokens and devices.
 
@@ -63,10 +134,12 @@ class Registry:
 
     def add_tokens(self, token_sha256s: Sequence[str], now: float, lifetime: float) -> None:
         """As `add_token`, for many at once: all of them, or none."""
+        rows = [
+            {"sha256": digest, "created": now, "expires": now + lifetime}
+            for digest in token_sha256s
+        ]
         with self._database.write() as connection:
-            for digest in token_sha256s:
-                row = {"sha256": digest, "created": now, "expires": now + lifetime}
-                insert_once(connection, tokens, row)
+            insert_new(connection, tokens, rows)
 
     def enrol(self, token: str, public_key: bytes, now: float) -> str:
         """Admit a key; the same token and key again give the same id (a lost reply is harmless).
@@ -74,30 +147,19 @@ class Registry:
         Raises:
             EnrolmentRefused: "bad_token", "revoked" or "bad_message" (not an Ed25519 key).
         """
-        if len(public_key) != PUBLIC_KEY_BYTES:
-            raise EnrolmentRefused("bad_message")
-        device_id = device_id_of(public_key)
-        # Others enrol meanwhile where the database can do that; the token's row is locked.
+        [outcome] = self.enrolments([Wanted(token, public_key, now)])
+        if isinstance(outcome, EnrolmentRefused):
+            raise outcome
+        return outcome
+
+    def enrolments(self, wanted: Sequence[Wanted]) -> list[str | EnrolmentRefused]:
+        """As `enrol`, for many at once: for each its device id, or why it was refused."""
+        # Others enrol meanwhile where the database can do that; the tokens' rows are locked.
         with self._database.write(shared=True) as connection:
-            if not self._open:
-                digest = sha256(token.encode()).hexdigest()
-                held = select(tokens).where(tokens.c.sha256 == digest).with_for_update()
-                found = connection.execute(held).first()
-                if found is None or found.expires < now:
-                    raise EnrolmentRefused("bad_token")
-                if found.device_id is not None and not hmac.compare_digest(
-                    found.device_id, device_id
-                ):
-                    raise EnrolmentRefused("bad_token")
-                if found.device_id is None:
-                    spent = update(tokens).where(tokens.c.sha256 == digest)
-                    connection.execute(spent.values(device_id=device_id, used=now))
-            row = {"device_id": device_id, "public_key": public_key, "enrolled": now}
-            if not insert_once(connection, devices, row):
-                known = select(devices.c.revoked).where(devices.c.device_id == device_id)
-                if connection.execute(known).scalar_one() is not None:
-                    raise EnrolmentRefused("revoked")
-        return device_id
+            desk = _Desk(connection, wanted, free=self._open)
+            outcomes = [desk.admit(one) for one in wanted]
+            desk.write()
+        return outcomes
 
     def lookup(self, device_id: str) -> Device | None:
         """The device under that id, revoked or not."""

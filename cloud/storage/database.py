@@ -9,7 +9,7 @@ two gateways, two incarnations of an actor or two machines never act on what the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import quote
@@ -23,7 +23,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 from cloud.storage.migrations import SchemaRefused, upgrade
 from cloud.storage.tables import CLOUD
 
-__all__ = ["Database", "DatabaseUnavailable", "insert_once", "read_only"]
+__all__ = ["Database", "DatabaseUnavailable", "insert_new", "insert_once", "read_only"]
 
 BUSY_TIMEOUT_MS: Final = 30_000
 """How long a write waits for the writers before it."""
@@ -115,6 +115,13 @@ def insert_once(connection: Connection, table: Table, values: Mapping[str, Any])
     once = make(table).values(**values).on_conflict_do_nothing()
     # A count is kept only where asked for: else it is -1, "unknown", in PostgreSQL.
     return connection.execute(once, execution_options={"preserve_rowcount": True}).rowcount == 1
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert those rows for which no unique constraint holds one already."""
+    if rows:
+        make = pg_insert if connection.dialect.name == "postgresql" else sqlite_insert
+        connection.execute(make(table).on_conflict_do_nothing(), [dict(row) for row in rows])
 
 
 def _parsed(url: str) -> URL:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from cloud.actors.registry import EnrolmentRefused, Registry, device_id_of
+from cloud.actors.registry import EnrolmentRefused, Registry, Wanted, device_id_of
 from cloud.storage import Database
 from cloud.storage.tables import tokens
 from tests.cloud.world import DAY, START, database_in, sqlite
 
-KEYS = [bytes([number]) * 32 for number in range(3)]
+KEYS = [bytes([number]) * 32 for number in range(4)]
 
 
 @pytest.fixture
@@ -99,3 +99,37 @@ def test_ids_do_not_depend_on_the_order_of_enrolment(tmp_path: Path) -> None:
 
 def test_a_key_of_another_length_is_a_bad_message(registry: Registry) -> None:
     assert _refused(registry, _token(registry, "one"), b"short") == "bad_message"
+
+
+def test_a_batch_is_admitted_as_one_by_one(registry: Registry) -> None:
+    first, second, late = (_token(registry, name) for name in ("first", "second", "late"))
+    gone = registry.enrol(_token(registry, "gone"), KEYS[3], START)
+    registry.revoke(gone, START)
+    asked = [
+        Wanted(first, KEYS[0], START),
+        Wanted(first, KEYS[1], START),  # spent a moment ago, in this very batch
+        Wanted(first, KEYS[0], START),  # a lost reply
+        Wanted("never given out", KEYS[1], START),
+        Wanted(late, KEYS[1], START + 10 * DAY),
+        Wanted(second, KEYS[3], START),
+        Wanted(second, b"short", START),
+        Wanted(second, KEYS[2], START),
+    ]
+    outcomes = registry.enrolments(asked)
+    told = [one.code if isinstance(one, EnrolmentRefused) else one for one in outcomes]
+    assert told == [
+        device_id_of(KEYS[0]),
+        "bad_token",
+        device_id_of(KEYS[0]),
+        "bad_token",
+        "bad_token",
+        "revoked",
+        "bad_message",
+        device_id_of(KEYS[2]),
+    ]
+    there = {device.device_id for device in registry.devices()}
+    assert there == {device_id_of(KEYS[0]), device_id_of(KEYS[2]), gone}
+
+
+def test_an_empty_batch_writes_nothing(registry: Registry) -> None:
+    assert registry.enrolments([]) == []
