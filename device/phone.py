@@ -59,9 +59,10 @@ from device.owner.erasing import Forgotten
 from device.owner.glance import StatusCalls
 from device.owner.knowledge import KnowledgeCalls
 from device.owner.records import Layers
-from device.recall import Recaller, Router, judge_with
+from device.recall import Judge, Recaller, Router, judge_with
 from device.recall.dense import DenseIndex
 from device.recall.embedders import BUILTIN
+from device.recall.latest import Latest
 from device.recall.public import PublicLayer
 from device.recall.public_store import PublicStore
 from device.recall.shards import IndexShards
@@ -79,6 +80,7 @@ from device.sync.usage import Usage
 from device.vault import Keyring, SealedLog, VaultError
 from privacy import BUDGETS, Ledger
 from protocol.models import dedup_features, router_features
+from protocol.params import Parameters
 
 if TYPE_CHECKING:
     from device.account.calls import AccountCalls
@@ -192,18 +194,15 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         self._public_layer = PublicLayer(self._public)
         self._documents = Documents(self._public, self._public_layer, machine.clock)
         self._faded_at = -math.inf
+        self._router: Latest[Router] = Latest()
+        self._judge: Latest[Judge] = Latest()
         self._recaller = Recaller(
             self._raw,
             self._structured,
             self._working,
-            lambda: Router(
-                self.shelf.adopted("router"),
-                settings.zone,
-                floors=self.floors,
-                weights=self.shelf.weights("router"),
-            ),
+            self._router_in_use,
             machine.clock,
-            judge_provider=lambda: judge_with(self.shelf.weights("dedup")),
+            judge_provider=self._judge_in_use,
             zone=settings.zone,
             clarifying_rounds=settings.clarifying_rounds,
             shards=IndexShards(logs["index"], logs["vectors"], BUILTIN),
@@ -347,9 +346,21 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         answer = await self._recaller.recall(query, k)
         await self._monitor.check()
         self.usage.answered(answer)
-        layers = tuple(dict.fromkeys(hit.layer.value for hit in answer.hits))
+        layers = tuple([layer.value for layer in dict.fromkeys([h.layer for h in answer.hits])])
         self._observer.on(Answered(self._clock.now(), answer.decided_by, layers))
         return answer
+
+    def _router_in_use(self) -> Router:
+        held, policy = self.shelf.adopted("router"), self.shelf.policy("router")
+        return self._router.of((held, policy), lambda: self._router_with(held))
+
+    def _router_with(self, held: Parameters | None) -> Router:
+        weights, zone = self.shelf.weights("router"), self.settings.zone
+        return Router(held, zone, floors=self.floors, weights=weights)
+
+    def _judge_in_use(self) -> Judge:
+        weights = self.shelf.weights("dedup")
+        return self._judge.of((weights,), lambda: judge_with(weights))
 
     async def feedback(self, answer: Answer, used: Sequence[str]) -> None:
         """Learn which hits of `answer` helped (`used`: their ids; empty: none did).
@@ -357,7 +368,8 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         Of public records nothing is learnt or counted: that they helped says nothing of what the
         memory holds, nor of where to look in it.
         """
-        named = [hit for hit in answer.hits if hit.id in set(used)]
+        ids = set(used)
+        named = [hit for hit in answer.hits if hit.id in ids]
         helped = [hit for hit in named if hit.public is None]
         if named and not helped:
             return
@@ -387,9 +399,8 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         while True:
             await self.window.opened()
             self._observer.on(WindowOpened(self._clock.now()))
-            outcome = await self.window.run_while_open(self._dreams)
+            await self.window.run_while_open(self._dreams)
             self._observer.on(WindowClosed(self._clock.now()))
-            log.debug("window closed", outcome=outcome)
 
     async def _dreams(self) -> None:
         """Dream and rest while the window lasts: merge every few minutes (002), forget and sync
@@ -470,7 +481,9 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         return self._machine.connect is not None and self._backoff.due(now)
 
     def _anything_due(self, now: float) -> bool:
-        return self._fading_due(now) or self._sync_due(now)
+        """Asked of a dozen moments whenever the phone goes to rest."""
+        fading = now - self._faded_at >= self.settings.forget_interval_seconds
+        return fading or (self._machine.connect is not None and self._backoff.due(now))
 
     async def _let_fade(self) -> None:
         now, settings = self._clock.now(), self.settings

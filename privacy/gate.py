@@ -176,6 +176,19 @@ class Gate:
         self._bits = bits
         self._helper = _fingerprint(helper_key) if helper_key else ""
 
+    def check(self, descriptor: GateRound, at: float) -> None:
+        """Refuse now what `release` would refuse whatever the vector is: one that took a training
+        need not be made for a round that has its report. Raises as `release` does before a charge.
+        """
+        self._check_terms(descriptor, at)
+        self._ledger.check_new(descriptor.task, descriptor.round)
+
+    def check_local(self, descriptor: LocalRoundParameters, at: float) -> None:
+        """As `check`, for `release_local`."""
+        self._ledger.budget.check_local(descriptor)
+        _dates(descriptor, at)
+        self._ledger.check_new(descriptor.task, descriptor.round)
+
     def release(
         self, descriptor: GateRound, vector: npt.NDArray[np.floating], at: float, store: Store
     ) -> PrivateReport:
@@ -187,11 +200,11 @@ class Gate:
         BudgetExceeded (nothing charged), LedgerUnavailable, or whatever ``store`` raises (charge
         forfeited, unless the report was stored all the same).
         """
-        self._ledger.budget.check(descriptor)
-        _check_fit(descriptor, vector)
+        self._check_terms(descriptor, at)
+        if vector.shape != (descriptor.dimension,):
+            raise RoundRefused("the vector and the round differ in dimension")
         helper = self._pinned(descriptor.helper_key)
         earliest, latest = _dates(descriptor, at)
-        sharing_for(descriptor)  # refuses now what could not be shared once it is paid for
         mechanism = GaussianMechanism(
             clip=descriptor.clip,
             sigma=descriptor.sigma,
@@ -247,6 +260,14 @@ class Gate:
         self._ledger.commit(reservation, report.sha256)
         return report
 
+    def _check_terms(self, descriptor: GateRound, at: float) -> None:
+        self._ledger.budget.check(descriptor)
+        if len(descriptor.helper_key) != KEY_BYTES:
+            raise RoundRefused(f"a helper key has {KEY_BYTES} bytes")
+        self._pinned(descriptor.helper_key)
+        _dates(descriptor, at)
+        sharing_for(descriptor)  # refuses now what could not be shared once it is paid for
+
     def _pinned(self, helper_key: bytes) -> str:
         offered = _fingerprint(helper_key)
         if offered != (self._helper or self._ledger.helper_fingerprint or offered):
@@ -276,13 +297,6 @@ class Gate:
         )
         sealed = seal_seed(seed, descriptor.helper_key, context.aad(), self._bits)
         return PrivateReport(task, number, report_id, share, sealed, door=_DOOR)
-
-
-def _check_fit(descriptor: GateRound, vector: npt.NDArray[np.floating]) -> None:
-    if vector.shape != (descriptor.dimension,):
-        raise RoundRefused("the vector and the round differ in dimension")
-    if len(descriptor.helper_key) != KEY_BYTES:
-        raise RoundRefused(f"a helper key has {KEY_BYTES} bytes")
 
 
 def _dates(descriptor: _Dated, at: float) -> tuple[float, float]:

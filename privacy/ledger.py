@@ -15,6 +15,7 @@ One owner per ledger, one thread; the log below it enforces the first.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator
 from typing import TypedDict
@@ -146,6 +147,15 @@ class Ledger:
         """The newest round of ``task`` charged here or confirmed by the cloud; 0 for none."""
         return self._state.last_round.get(task, 0)
 
+    def check_new(self, task: str, round: int) -> None:  # noqa: A002
+        """Raise what `reserve` would for a round that is charged already, or of no known task."""
+        self._check_usable()
+        self._budget.stream(task)
+        if round <= self.last_round(task):
+            raise RoundAlreadyCharged(
+                f"{task} round {round} is not newer than the last charged, {self.last_round(task)}"
+            )
+
     def reserve(
         self,
         task: str,
@@ -165,11 +175,8 @@ class Ledger:
         latest = at if latest is None else latest
         if not (math.isfinite(at) and math.isfinite(latest)) or rho_units < 1:
             raise ValueError("a charge needs a finite time and at least one unit")
+        self.check_new(task, round)
         stream = self._budget.stream(task)
-        if round <= self.last_round(task):
-            raise RoundAlreadyCharged(
-                f"{task} round {round} is not newer than the last charged, {self.last_round(task)}"
-            )
         self._settle(max(at, latest))
         at = max(at, self._state.last_at)
         self._check_caps(stream, rho_units, at)
@@ -236,9 +243,11 @@ class Ledger:
         LedgerUnavailable.
         """
         self._check_usable()
-        receipt = open_receipt(blob, cloud_key)
         if not math.isfinite(at):
             raise ValueError("a receipt is taken at a finite time")
+        if hashlib.sha256(blob).digest() in self._state.receipt_blobs:
+            return
+        receipt = open_receipt(blob, cloud_key)
         if not self._device_id or receipt.device != self._device_id:
             raise ReceiptInvalid("a receipt names another device")
         sha256 = receipt.sha256.hex()

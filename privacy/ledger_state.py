@@ -29,6 +29,7 @@ year; a longer one is counted, not proven.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Mapping
@@ -99,6 +100,8 @@ class LedgerState:
     receipted: set[int] = field(default_factory=set)
     """Charges whose very report the cloud signed for."""
     receipts: set[tuple[str, int, str]] = field(default_factory=set)
+    receipt_blobs: set[bytes] = field(default_factory=set)
+    """SHA-256 of each receipt's bytes: the same ones, offered again, need not be verified again."""
     quarantines: dict[int, Quarantine] = field(default_factory=dict)
     last_at: float = -math.inf
     last_round: dict[str, int] = field(default_factory=dict)
@@ -227,6 +230,7 @@ class LedgerState:
 
     def _receipt(self, entry: ReceiptEntry) -> None:
         self.receipts.add((entry.task, entry.round, entry.sha256))
+        self.receipt_blobs.add(hashlib.sha256(bytes.fromhex(entry.blob)).digest())
         charge = self.charge(entry.task, entry.round)
         if charge is not None and self.committed.get(charge.seq) == entry.sha256:
             self.receipted.add(charge.seq)

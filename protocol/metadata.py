@@ -341,7 +341,9 @@ def _public(public: bytes) -> _PublicKey:
     return _PublicKey(keyval=_KeyValue(public=public.hex()))
 
 
+@lru_cache(maxsize=_REMEMBERED_FILES)
 def _holds(public: str, signature: str, message: bytes) -> bool:
+    """Remembered as the files are, and for the same reason."""
     try:
         verify(bytes.fromhex(public), bytes.fromhex(signature), message)
     except SignatureInvalid:

@@ -230,7 +230,8 @@ class Network:
 
     def loses_ack(self, frame: bytes) -> bool:
         """Whether the answer to a frame of an upload is lost with the connection."""
-        return self._link.is_upload(frame) and self._dice.comes("lost_ack")
+        planned = self._dice.planned("lost_ack")
+        return planned and self._link.is_upload(frame) and self._dice.comes("lost_ack")
 
     async def carry(self, size: int, speed: float) -> None:
         """Let `size` bytes travel at `speed` bytes a second."""

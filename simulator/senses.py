@@ -60,8 +60,8 @@ class TrackConditions:
     def _battery(self, now: float) -> float:
         """Charge now, followed edge by edge since the last reading."""
         while self._level_at < now:
-            until = min(now, self._truth.charging.next_change(self._level_at))
-            charging = self._truth.charging.holds(self._level_at)
+            charging, edge = self._truth.charging.stands(self._level_at)
+            until = min(now, edge)
             rate = _CHARGE_PER_HOUR if charging else -_DRAIN_PER_HOUR
             level = self._level + rate * (until - self._level_at) / _HOUR
             self._level, self._level_at = min(_FULL, max(_EMPTY, level)), until
@@ -76,11 +76,18 @@ class WindowConditions(TrackConditions):
         super().__init__(truth, clock, start)
         self._window = truth.window
 
+    async def read(self) -> Conditions:
+        """The conditions now: in the window, all three."""
+        now = self._clock.now()
+        if not self._window.holds(now):
+            return await super().read()
+        return Conditions(True, True, True, self._battery(now), now)
+
     def next_change(self, now: float) -> float | None:
         """When the three conditions next begin or cease to hold together, or the battery has
         reached the floor while they hold."""
-        edge = self._window.next_change(now)
-        if self._window.holds(now):
+        holds, edge = self._window.stands(now)
+        if holds:
             edge = min(edge, self._enough(now))
         return None if edge == math.inf else edge
 

@@ -68,6 +68,12 @@ class Track:
         passed = bisect_right(self._edges, at)
         return self._edges[passed] if passed < len(self._edges) else float("inf")
 
+    def stands(self, at: float) -> tuple[bool, float]:
+        """Both: whether it holds at `at`, and the first edge after it."""
+        passed = bisect_right(self._edges, at)
+        edge = self._edges[passed] if passed < len(self._edges) else float("inf")
+        return passed % 2 == 1, edge
+
     def intersection(self, other: Track) -> Track:
         """The seconds in which both hold."""
         return Track(_overlaps(self.spans, other.spans))

@@ -194,4 +194,19 @@ class VirtualClock:
 
     async def sleep(self, seconds: float) -> None:
         """Wait `seconds` of virtual time."""
-        await asyncio.sleep(seconds)
+        if seconds <= 0.0:
+            await asyncio.sleep(0)
+            return
+        # As asyncio's, which cancels also those timers that have fired.
+        woken: asyncio.Future[None] = self._loop.create_future()
+        timer = self._loop.call_at(self._loop._now + seconds, _wake, woken)
+        try:
+            await woken
+        except asyncio.CancelledError:
+            timer.cancel()
+            raise
+
+
+def _wake(sleeper: asyncio.Future[None]) -> None:
+    if not sleeper.done():
+        sleeper.set_result(None)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from device.actors.clock import Clock
+from device.actors.joining import all_ended, begun, one_ended
 
 __all__ = ["Rest"]
 
@@ -49,17 +50,17 @@ class Rest:
     def _first(self, began: float, due: Callable[[float], bool]) -> int:
         """How many intervals from `began` the first look that is due lies."""
         most = max(1, math.ceil(LONGEST_REST / self._interval))
-        looks = (n for n in range(1, most) if due(began + n * self._interval))
-        return next(looks, most)
+        for look in range(1, most):
+            if due(began + look * self._interval):
+                return look
+        return most
 
     async def _either(self, seconds: float) -> None:
         """Return after `seconds`, or as soon as something stirs."""
-        both: tuple[Coroutine[Any, Any, object], ...]
-        both = (self._clock.sleep(seconds), self._stirred.wait())
-        tasks = [asyncio.ensure_future(one) for one in both]
+        slept, stirred = begun(self._clock.sleep(seconds)), begun(self._stirred.wait())
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await one_ended(slept, stirred)
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            slept.cancel()
+            stirred.cancel()
+            await all_ended(slept, stirred)

@@ -154,17 +154,18 @@ class _Cell:
     # -- the sending side
 
     async def ask(self, message: object) -> Any:
-        if self._pump is not None and asyncio.current_task() is self._pump:
-            raise RuntimeError(f"actor {self.name} asks itself and would wait for ever")
-        self._check_open()
-        if self._prompt is not None and self._pump is None and self._at_once < AT_ONCE:
+        prompt, idle = self._prompt, self._pump is None and not self._closed
+        if prompt is not None and idle and self._at_once < AT_ONCE:
             self._at_once += 1
             try:
-                return self._prompt.answer(message)
+                return prompt.answer(message)
             except DomainError:
                 raise
             except Exception as error:
                 return await self._repair(message, error)
+        if self._pump is not None and asyncio.current_task() is self._pump:
+            raise RuntimeError(f"actor {self.name} asks itself and would wait for ever")
+        self._check_open()
         if self._mailbox.full:
             await self._mailbox.room()
             self._check_open()

@@ -7,7 +7,8 @@
 | settling, open  | any is no/unknown  | closed; running work is cancelled at its next await    |
 
 A source that announces its changes is read only when they are due, so a sleeping phone costs no
-wake-up; any other source is polled, and a reading that outgrows `reading_limit` is unknown.
+wake-up, and has its answer at hand; any other source is polled, and a reading that outgrows
+`reading_limit` is unknown.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
 from device.actors.clock import Clock
+from device.actors.joining import all_ended, begun, one_ended
 from device.conditions.source import FREE_FLOOR, AnnouncingSource, Conditions, ConditionSource
 
 __all__ = ["Conditions", "Outcome", "Window", "checkpoint"]
@@ -82,6 +84,8 @@ class Window:
         self._held_since: float | None = None
         self._good_until = -math.inf
         self._asked = -math.inf
+        self._announced = (-math.inf, math.inf)
+        """When the source last told its next change, and what it told."""
         self.last: Conditions | None = None
         """The newest reading."""
 
@@ -119,10 +123,9 @@ class Window:
         await self._read(limit=self._reading_limit)
         if not self._settled(self._clock.now()):
             return "interrupted"
-        task = asyncio.ensure_future(work())
-        watch = asyncio.ensure_future(self._closed())
+        task, watch = begun(work()), begun(self._closed())
         try:
-            await asyncio.wait((task, watch), return_when=asyncio.FIRST_COMPLETED)
+            await one_ended(task, watch)
             if watch.done():
                 watch.result()
         finally:
@@ -143,21 +146,28 @@ class Window:
 
     async def _read(self, limit: float | None) -> None:
         """Take a reading and note since when all conditions hold."""
-        asked = self._asked = self._clock.now()
-        if limit is None:
-            reading = await self._source.read()
-        else:
-            try:
-                async with asyncio.timeout(limit):
-                    reading = await self._source.read()
-            except TimeoutError:
-                reading = Conditions(None, None, None, None, read_at=self._clock.now())
+        asked = self._clock.now()
+        if self._announcing is not None and asked == self._asked:
+            return  # read at this very moment
+        self._asked = asked
+        if limit is None or self._announcing is not None:
+            self._note(await self._source.read())
+            return
+        try:
+            async with asyncio.timeout(limit):
+                reading = await self._source.read()
+        except TimeoutError:
+            reading = Conditions(None, None, None, None, read_at=self._clock.now())
+        self._note(reading)
+
+    def _note(self, reading: Conditions) -> None:
+        """Take note of the reading asked for last."""
         self.last = reading
-        now = self._clock.now()
         if not self.allows(reading):
             self._held_since = None
             return
-        if self._held_since is None or asked > self._good_until:
+        now = self._clock.now()
+        if self._held_since is None or self._asked > self._good_until:
             # After a gap nobody watched, the conditions may have ended in between: settle anew.
             self._held_since = now
         change = self._next_change(now)
@@ -173,8 +183,10 @@ class Window:
         """When the source will change next; inf for never, None when it does not tell."""
         if self._announcing is None:
             return None
-        change = self._announcing.next_change(now)
-        return math.inf if change is None else change
+        if self._announced[0] != now:
+            change = self._announcing.next_change(now)
+            self._announced = (now, math.inf if change is None else change)
+        return self._announced[1]
 
     def _pause(self, now: float) -> float:
         """Seconds until the next reading is worth taking while the window is not open."""
@@ -187,13 +199,13 @@ class Window:
         return min(change - now, settling)
 
 
-async def _end(task: asyncio.Future[object]) -> None:
+async def _end(task: asyncio.Task[object]) -> None:
     """Cancel `task` if it still runs and wait until it has ended, whatever it ends with."""
     if not task.done():
         task.cancel()
-        await asyncio.wait((task,))
+        await all_ended(task)
 
 
-def _finished(task: asyncio.Future[object]) -> Outcome:
+def _finished(task: asyncio.Task[object]) -> Outcome:
     task.result()
     return "finished"

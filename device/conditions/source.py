@@ -45,7 +45,8 @@ class ConditionSource(Protocol):
 
 @runtime_checkable
 class AnnouncingSource(Protocol):
-    """A source that knows when its next change comes, so that nobody has to poll it."""
+    """A source that knows when its next change comes, so that nobody has to poll it; a reading of
+    it never takes time."""
 
     async def read(self) -> Conditions:
         """The conditions now."""

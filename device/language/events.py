@@ -7,6 +7,7 @@ which stored memory a change concerns is decided by consolidation.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from enum import StrEnum
@@ -17,6 +18,7 @@ from device.language.changes import cancels, corrects, ends_of_move, finishes, s
 from device.language.entities import find_people, find_place
 from device.language.eventhood import Evidence, is_event, is_habit, is_planned, may_tell
 from device.language.intents import statements, worth_remembering
+from device.language.kept import kept
 from device.language.patterns import Bilingual
 from device.language.preferences import Preference, find_preference
 from device.language.sentiment import sentiment
@@ -112,7 +114,16 @@ def _said_already(draft: Draft, attributes: list[str]) -> bool:
 
 def _draft(sentence: str, subject: str, reference: datetime) -> Draft | None:
     times = find_times(sentence, reference)
-    changed = _change(sentence, subject, times, reference)
+    ahead = any(_is_firm(time) and time.end > reference.timestamp() for time in times)
+    return _drafted(sentence, subject, tuple(times), ahead)
+
+
+@kept
+def _drafted(
+    sentence: str, subject: str, times: tuple[TimeExpression, ...], ahead: bool
+) -> Draft | None:
+    """What a sentence says, once its times are known, and whether one is still to come."""
+    changed = _change(sentence, subject, times, ahead)
     if changed is not None:
         return _felt(changed)
     preference = find_preference(sentence)
@@ -122,7 +133,7 @@ def _draft(sentence: str, subject: str, reference: datetime) -> Draft | None:
     if done is None and not may_tell(sentence, dated=any(_is_firm(t) for t in times)):
         return None
     base = _base(sentence, subject, times)
-    eventful = _is_event(base, times, reference)
+    eventful = _is_event(base, times, ahead)
     if done is not None:
         return _felt(
             replace(base, kind=DraftKind.DONE, target=_clause(sentence, done), eventful=eventful)
@@ -148,7 +159,7 @@ def _preferred(sentence: str, subject: str, found: Preference) -> Draft:
 
 
 def _change(
-    sentence: str, subject: str, times: list[TimeExpression], reference: datetime
+    sentence: str, subject: str, times: Sequence[TimeExpression], ahead: bool
 ) -> Draft | None:
     """The sentence as a correction, a move or a cancellation, if it is one."""
     usable = [t for t in times if t.grain not in VAGUE_GRAINS and not _refused(sentence, t)]
@@ -158,7 +169,7 @@ def _change(
     if not (wrong or move or shift or off):
         return None
     base = _base(sentence, subject, times)
-    base = replace(base, eventful=_is_event(base, times, reference))
+    base = replace(base, eventful=_is_event(base, times, ahead))
     if wrong:
         corrected = replace(base, kind=DraftKind.CORRECT, target=_without(sentence, times))
         return _at(corrected, usable[0]) if usable else _undated(corrected)
@@ -180,7 +191,7 @@ def _clause(sentence: str, pattern: Bilingual) -> str:
     return next((c for c in _CLAUSES.split(sentence) if pattern.search(c)), sentence)
 
 
-def _move(sentence: str, times: list[TimeExpression]) -> TimeExpression | None:
+def _move(sentence: str, times: Sequence[TimeExpression]) -> TimeExpression | None:
     """The time an event is moved to: it stands right after the moving words."""
     if not times:
         return None
@@ -189,7 +200,7 @@ def _move(sentence: str, times: list[TimeExpression]) -> TimeExpression | None:
     return next(near, None)
 
 
-def _without(sentence: str, times: list[TimeExpression]) -> str:
+def _without(sentence: str, times: Sequence[TimeExpression]) -> str:
     for time in times:
         sentence = sentence.replace(time.text, " ")
     return sentence
@@ -202,7 +213,7 @@ def _refused(sentence: str, time: TimeExpression) -> bool:
     )
 
 
-def _base(sentence: str, subject: str, times: list[TimeExpression]) -> Draft:
+def _base(sentence: str, subject: str, times: Sequence[TimeExpression]) -> Draft:
     people = find_people(sentence)
     # "Visit Aunt Ruth" names a person where a place could stand.
     place = "" if (found := find_place(sentence)) in people else found
@@ -234,10 +245,8 @@ def _is_firm(time: TimeExpression) -> bool:
     return time.grain not in VAGUE_GRAINS and not _PART_OF_DAY.match(time.text.strip())
 
 
-def _is_event(draft: Draft, times: list[TimeExpression], reference: datetime) -> bool:
-    firm = [time for time in times if _is_firm(time)]
-    ahead = any(time.end > reference.timestamp() for time in firm)
+def _is_event(draft: Draft, times: Sequence[TimeExpression], ahead: bool) -> bool:
+    dated = any(_is_firm(time) for time in times)
     return is_event(
-        draft.text,
-        Evidence(bool(firm), ahead, draft.place, draft.people, draft.action, draft.object),
+        draft.text, Evidence(dated, ahead, draft.place, draft.people, draft.action, draft.object)
     )

@@ -1,6 +1,9 @@
 """Calendar arithmetic for the time rules: spans of local time and the pieces they are built from.
 
-All datetimes here are aware and local; `times` turns them into unix seconds at the end.
+All datetimes here are local, all of one zone or of none; `times` turns them into unix seconds at
+the end. What is said is read against a `Reference`: mostly the day is enough, and the rules that
+also take the hour ask for it with `exactly`. So what one day makes of a text is known to hold all
+that day.
 """
 
 from __future__ import annotations
@@ -15,14 +18,18 @@ __all__ = [
     "AFTER",
     "BEFORE",
     "FROM",
+    "HourWanted",
     "Kind",
     "Piece",
     "Prefer",
+    "Reference",
     "Span",
+    "Today",
     "add_months",
     "day_span",
     "days_span",
     "easter",
+    "exactly",
     "from_now",
     "month_day",
     "month_span",
@@ -41,6 +48,43 @@ MONTHS_IN_YEAR = 12
 MAX_YEAR = 9000
 MIN_YEAR = 100
 UNIT_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+
+
+class HourWanted(Exception):
+    """What was said cannot be read without the hour at which it was."""
+
+
+class Today:
+    """The day on which something was said, as the speaker's calendar has it, and no hour of it.
+
+    What is read against it is local time without a zone.
+    """
+
+    __slots__ = ("_day", "month", "year")
+
+    tzinfo = None
+
+    def __init__(self, day: date) -> None:
+        self._day = day
+        self.year, self.month = day.year, day.month
+
+    def date(self) -> date:
+        """The speaker's date."""
+        return self._day
+
+    def __add__(self, days: timedelta) -> Today:
+        return Today(self._day + days)
+
+
+Reference = datetime | Today
+"""When something was said: to the second, or only on which day."""
+
+
+def exactly(reference: Reference) -> datetime:
+    """The moment of `reference`, for who cannot do with its day."""
+    if isinstance(reference, Today):
+        raise HourWanted
+    return reference
 
 
 class Prefer(StrEnum):
@@ -72,7 +116,7 @@ class Span:
     grain: str
 
 
-Rebuild = Callable[[datetime, Prefer], "Piece | None"]
+Rebuild = Callable[[Reference, Prefer], "Piece | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +155,22 @@ def valid_date(year: int, month: int, day: int) -> date | None:
     return date(year, month, day)
 
 
-def _midnight(day: date, reference: datetime) -> datetime:
+def _midnight(day: date, reference: Reference) -> datetime:
     return datetime.combine(day, time.min, tzinfo=reference.tzinfo)
 
 
-def days_span(first: date, last: date, reference: datetime, grain: str) -> Span:
+def days_span(first: date, last: date, reference: Reference, grain: str) -> Span:
     """From the start of `first` to the end of `last`."""
     end = _midnight(last + timedelta(days=1), reference)
     return Span(_midnight(first, reference), end, grain)
 
 
-def day_span(day: date, reference: datetime) -> Span:
+def day_span(day: date, reference: Reference) -> Span:
     """One whole day."""
     return days_span(day, day, reference, "day")
 
 
-def week_span(reference: datetime, weeks: int) -> Span:
+def week_span(reference: Reference, weeks: int) -> Span:
     """The Monday-to-Sunday week `weeks` away from the reference's."""
     today = reference.date()
     monday = today - timedelta(days=today.weekday()) + timedelta(weeks=weeks)
@@ -142,24 +186,24 @@ def add_months(day: date, months: int) -> date:
     return date(year, month + 1, min(day.day, last))
 
 
-def month_span(year: int, month: int, reference: datetime) -> Span:
+def month_span(year: int, month: int, reference: Reference) -> Span:
     """One whole month."""
     last = calendar.monthrange(year, month)[1]
     return days_span(date(year, month, 1), date(year, month, last), reference, "month")
 
 
-def quarter_span(year: int, quarter: int, reference: datetime) -> Span:
+def quarter_span(year: int, quarter: int, reference: Reference) -> Span:
     """Quarter 1…4 of a year."""
     first = date(year, 3 * quarter - 2, 1)
     return days_span(first, add_months(first, 3) - timedelta(days=1), reference, "quarter")
 
 
-def year_span(year: int, reference: datetime) -> Span:
+def year_span(year: int, reference: Reference) -> Span:
     """One whole year."""
     return days_span(date(year, 1, 1), date(year, 12, 31), reference, "year")
 
 
-def month_day(month: int, day: int, reference: datetime, prefer: Prefer) -> date | None:
+def month_day(month: int, day: int, reference: Reference, prefer: Prefer) -> date | None:
     """The day of a month said with no year: the nearest on the preferred side of today."""
     today = reference.date()
     near = (valid_date(today.year + n, month, day) for n in range(-4, 5))
@@ -169,7 +213,7 @@ def month_day(month: int, day: int, reference: datetime, prefer: Prefer) -> date
     return min((d for d in days if d >= today), default=None)
 
 
-def weekday_near(weekday: int, reference: datetime, prefer: Prefer) -> date:
+def weekday_near(weekday: int, reference: Reference, prefer: Prefer) -> date:
     """A weekday (0 = Monday) said bare: this week's, unless it lies on the wrong side of today."""
     today = reference.date()
     day = today + timedelta(days=weekday - today.weekday())
@@ -203,13 +247,13 @@ def easter(year: int) -> date:
     return date(year, month, day + 1)
 
 
-def from_now(amount: float, unit: str, sign: int, reference: datetime) -> Span:
+def from_now(amount: float, unit: str, sign: int, reference: Reference) -> Span:
     """`amount` units before (−1) or after (+1) the reference.
 
     Days and longer name the whole day reached; shorter units name the moment.
     """
     if unit in UNIT_SECONDS:
-        moment = reference + timedelta(seconds=sign * amount * UNIT_SECONDS[unit])
+        moment = exactly(reference) + timedelta(seconds=sign * amount * UNIT_SECONDS[unit])
         return Span(moment, moment + timedelta(seconds=UNIT_SECONDS[unit]), unit)
     return day_span(_shift(reference.date(), amount, unit, sign), reference)
 

@@ -15,12 +15,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 
 from device.language.chinese_times import find_chinese
 from device.language.english_times import find_english, pieces
 from device.language.kept import kept
-from device.language.spans import AFTER, BEFORE, FROM, Piece, Prefer
+from device.language.spans import (
+    AFTER,
+    BEFORE,
+    FROM,
+    HourWanted,
+    Piece,
+    Prefer,
+    Reference,
+    Span,
+    Today,
+)
 from device.language.words import HAN
 
 __all__ = ["TimeExpression", "find_times", "prefer_of"]
@@ -88,35 +98,60 @@ def find_times(
     `reference` (aware) is when the words were said; its time zone is the speaker's. `prefer`
     settles dates that may lie either side of it; None reads the tense of the text.
     """
-    if reference.tzinfo is None:
+    zone = reference.tzinfo
+    if zone is None:
         raise ValueError("reference must carry a time zone")
     side = prefer if prefer is not None else prefer_of(text)
-    # Aware times are equal across zones: the zone must be told apart by itself.
-    said = reference.replace(tzinfo=None), reference.fold, reference.tzinfo
-    return list(_found(text, *said, side))
+    found = _on_day(text, reference.date(), zone, side)
+    if found is None:
+        # Aware times are equal across zones: the zone must be told apart by itself.
+        found = _at_moment(text, reference.replace(tzinfo=None), reference.fold, zone, side)
+    return list(found)
 
 
 @kept
-def _found(
+def _on_day(text: str, day: date, zone: tzinfo, side: Prefer) -> tuple[TimeExpression, ...] | None:
+    """What `text` names whenever it is said that day; None when the hour counts, as it seldom does:
+    one reading serves all who say, ask and are told the same that day."""
+    found = _read_on(text, day, side)
+    return None if found is None else tuple([_placed(text, each, zone) for each in found])
+
+
+@kept
+def _read_on(text: str, day: date, side: Prefer) -> tuple[_Found, ...] | None:
+    """The same in local time, which is what the words say wherever they are said."""
+    try:
+        return _read(text, Today(day), side)
+    except HourWanted:
+        return None
+
+
+@kept
+def _at_moment(
     text: str, moment: datetime, fold: int, zone: tzinfo, side: Prefer
 ) -> tuple[TimeExpression, ...]:
-    reference = moment.replace(tzinfo=zone, fold=fold)
+    found = _read(text, moment.replace(tzinfo=zone, fold=fold), side)
+    return tuple([_placed(text, each, zone) for each in found])
+
+
+_Found = tuple[int, int, Span]
+"""The characters [begin, stop) of a text and the local time they mean."""
+
+
+def _read(text: str, reference: Reference, side: Prefer) -> tuple[_Found, ...]:
     if not _CHINESE.search(text):
-        found = [(f.begin, f.stop, f.span) for f in find_english(text, reference, side)]
-    else:
+        return tuple([(f.begin, f.stop, f.span) for f in find_english(text, reference, side)])
 
-        def latin(said: str) -> list[Piece]:
-            mixed = pieces(said, reference, side)
-            return [piece for piece in mixed if _LATIN.search(said[piece.begin : piece.stop])]
+    def latin(said: str) -> list[Piece]:
+        mixed = pieces(said, reference, side)
+        return [piece for piece in mixed if _LATIN.search(said[piece.begin : piece.stop])]
 
-        found = [(f.begin, f.stop, f.span) for f in find_chinese(text, reference, side, latin)]
-    return tuple(
-        TimeExpression(
-            text[begin:stop],
-            span.start.astimezone(UTC).timestamp(),
-            span.end.astimezone(UTC).timestamp(),
-            span.grain,
-            begin,
-        )
-        for begin, stop, span in found
+    return tuple([(f.begin, f.stop, f.span) for f in find_chinese(text, reference, side, latin)])
+
+
+def _placed(text: str, found: _Found, zone: tzinfo) -> TimeExpression:
+    begin, stop, span = found
+    start, end = (
+        local.replace(tzinfo=zone).astimezone(UTC).timestamp() for local in (span.start, span.end)
     )
+    return TimeExpression(text[begin:stop], start, end, span.grain, begin)

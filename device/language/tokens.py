@@ -95,6 +95,8 @@ def language_of(text: str) -> str:
 
     A latin word or two inside Chinese (a brand, a name) does not make a text mixed.
     """
+    if text.isascii():
+        return "en" if _LATIN_RUN.search(text) else "none"
     han = len(_HAN_RUN.findall(text))
     latin = len(_LATIN_RUN.findall(text))
     if han == 0:

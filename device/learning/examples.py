@@ -97,6 +97,10 @@ class ExampleStore:
         one_hot = np.asarray([name == label for name in DEDUP_LABELS], np.float32)
         self._add(DEDUP, pair_features, one_hot, _marks((), texts))
 
+    def count(self, model: str) -> int:
+        """How many examples `training_set` would give."""
+        return min(len(self._sequences[model]), self._limit)
+
     def training_set(self, model: str) -> tuple[Array, Array]:
         """The newest examples of `model`, (n, inputs) and (n, outputs), n may be 0."""
         spec = SPECS[model]

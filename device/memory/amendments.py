@@ -26,6 +26,7 @@ from device.language import (
     worth_remembering,
 )
 from device.language.entities import find_place
+from device.language.kept import kept
 from device.language.modality import is_supposed
 from device.memory.people import USER
 from device.memory.records import Turn
@@ -82,6 +83,7 @@ _DONE = re.compile(
     r"|(?:看|办|做|弄|交|考|开|搬|修|取|买|写|吃|谈|面|体检|复查)完[^，。了]{0,8}了|已经[^，。]{0,6}[过完好][^，。]{0,8}了|(?:已经|都)(?:办|做|弄|交|搞|处理)[好完定]",
     re.IGNORECASE,
 )
+_WORDS_OF_CHANGE = (_INSTEAD, _NOT_BUT, _WRONG, _DROPPED, _CANCEL, _DONE)
 
 
 def amend(turn: Turn, drafts: Sequence[Draft], tz: tzinfo) -> Draft | None:
@@ -89,6 +91,8 @@ def amend(turn: Turn, drafts: Sequence[Draft], tz: tzinfo) -> Draft | None:
     one of `drafts` already is one."""
     text = turn.text.strip()
     if len(text) > MAX_CHARACTERS or any(_says_what(draft) for draft in drafts):
+        return None
+    if not _amends(turn.text) and all(draft.kind is not DraftKind.CORRECT for draft in drafts):
         return None
     if is_supposed(text) or not worth_remembering(text, turn.speaker, turn.kind):
         return None
@@ -101,6 +105,13 @@ def amend(turn: Turn, drafts: Sequence[Draft], tz: tzinfo) -> Draft | None:
         or _corrected(base, reference)
         or _ended(base, reference)
     )
+
+
+@kept
+def _amends(text: str) -> bool:
+    """Whether the words of a change stand in a turn at all, whoever says it and whenever."""
+    asked = _unasked(text) != text
+    return asked or any(pattern.search(text.strip()) for pattern in _WORDS_OF_CHANGE)
 
 
 def reminds(text: str) -> bool:
@@ -116,7 +127,7 @@ def _says_what(draft: Draft) -> bool:
 
 def _asked(turn: Turn, tz: tzinfo) -> Draft | None:
     """A change asked for politely: "could you move it to Friday?" means "move it to Friday"."""
-    plain = _ASKED_ZH.sub("", _ASKED_EN.sub("", turn.text))
+    plain = _unasked(turn.text)
     if plain == turn.text:
         return None
     plain = _ASKS.sub("", plain).strip(" ，,")
@@ -125,6 +136,10 @@ def _asked(turn: Turn, tz: tzinfo) -> Draft | None:
     said = extract(plain, turn.speaker, turn.at, tz, turn.kind)
     changes = [draft for draft in said if draft.kind in CHANGES]
     return changes[0] if changes else amend(replace(turn, text=plain), said, tz)
+
+
+def _unasked(text: str) -> str:
+    return _ASKED_ZH.sub("", _ASKED_EN.sub("", text))
 
 
 def _rescheduled(base: Draft, reference: datetime) -> Draft | None:

@@ -93,10 +93,9 @@ def is_plan(item: Item) -> bool:
 def expire(items: Iterable[Item], now: float) -> list[Change]:
     """Plans whose time passed without word of them become expired."""
     changes = []
-    for item in items:
-        # The cheap questions first: every dream asks them of every item.
-        if item.ends is None or item.ends + GRACE_SECONDS >= now:
-            continue
+    # The cheap questions first: every dream asks them of every item.
+    over = [i for i in items if i.ends is not None and i.ends + GRACE_SECONDS < now]
+    for item in over:
         number = item_number(item.id)
         if number is None or item.state is not EventState.ACTIVE or not is_plan(item):
             continue

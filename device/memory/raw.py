@@ -172,8 +172,8 @@ class RawMemory(PromptActor):
         return [turn_of(sequence, draft) for sequence, draft in zip(sequences, drafts, strict=True)]
 
     def _by_ids(self, ids: tuple[str, ...] | list[str]) -> list[Turn]:
-        sequences = (turn_sequence(identifier) for identifier in ids)
-        return self._turns.many(sequence for sequence in sequences if sequence is not None)
+        sequences = [turn_sequence(identifier) for identifier in ids]
+        return self._turns.many([sequence for sequence in sequences if sequence is not None])
 
     def _forget(self, ids: tuple[str, ...] | list[str]) -> int:
         held = sorted({turn.sequence for turn in self._by_ids(ids)})

@@ -84,16 +84,13 @@ class TurnStore:
     def many(self, sequences: Iterable[int]) -> list[Turn]:
         """The turns with these sequences, in the order asked; unknown ones are left out."""
         opened: dict[int, dict[int, bytes]] = {}
-        found = (self._find(sequence, opened) for sequence in sequences)
+        found = [self._find(sequence, opened) for sequence in sequences]
         return [turn for turn in found if turn is not None]
 
     def _find(self, sequence: int, opened: dict[int, dict[int, bytes]]) -> Turn | None:
         """A turn; `opened` holds the payloads of blocks opened for it or for one before."""
         if self._open and sequence >= self._open[0][0]:
-            place = bisect_left(self._open, sequence, key=itemgetter(0))
-            held = self._open[place] if place < len(self._open) else None
-            found = held is not None and held[0] == sequence
-            return turn_from_payload(*held) if held is not None and found else None
+            return self._find_open(sequence)
         index = bisect_left(self._blocks, sequence, key=lambda block: block.last)
         cached = self._cache.get(index)
         if cached is not None:
@@ -105,6 +102,16 @@ class TurnStore:
             opened[index] = dict(_open(self._blocks[index]))
         payload = opened[index].get(sequence)
         return None if payload is None else turn_from_payload(sequence, payload)
+
+    def _find_open(self, sequence: int) -> Turn | None:
+        """A turn of the open ones. Where none was forgotten, its place is known."""
+        held = self._open
+        place = sequence - held[0][0]
+        if place >= len(held) or held[place][0] != sequence:
+            place = bisect_left(held, sequence, key=itemgetter(0))
+            if place == len(held) or held[place][0] != sequence:
+                return None
+        return turn_from_payload(*held[place])
 
     def between(self, start: float, end: float, limit: int) -> list[Turn]:
         """Up to `limit` turns said in [start, end), in order of sequence."""

@@ -10,6 +10,7 @@ focus.py        what a query is about, without its asking words
 origin.py       where a memory comes from, in words
 layers.py       each layer's index, kept abreast of its memory actor
 index.py        one layer's ranking (lexical.py, vectors.py, columns.py), in RAM only
+few.py          the same of a handful of memories, without arrays (bm25.py: their words)
 public.py       the public layer: documents that everybody has (public_store.py, sealed)
 public_precedence.py  own memory before public knowledge
 probes.py       labelled probes, tried before a release is adopted

@@ -20,9 +20,12 @@ REPEATED_SHARE = 0.8
 """Length of an item's text against its turn's from which the turn says nothing more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Candidate:
-    """A hit on its way into the answer; ``item`` when it is a structured memory."""
+    """A hit on its way into the answer; ``item`` when it is a structured memory.
+
+    Never changed, and not frozen all the same: a recall makes fifty, each in twice the time.
+    """
 
     hit: Hit
     relevance: float
@@ -34,7 +37,7 @@ class Candidate:
 
     def __post_init__(self) -> None:
         if isnan(self.score):
-            object.__setattr__(self, "score", self.hit.score)
+            self.score = self.hit.score
 
     def scaled(self, weight: float) -> Candidate:
         """The same candidate with its score weighted, as the router asks."""
@@ -78,7 +81,7 @@ def merge(candidates: list[Candidate]) -> list[Candidate]:
         held = best.get(candidate.hit.id)
         if held is None or candidate.score > held.score:
             best[candidate.hit.id] = candidate
-    for candidate in list(best.values()):
+    for candidate in [c for c in best.values() if c.item is not None]:
         for turn in _repeated_turns(candidate, best):
             best[candidate.hit.id] = _raised(best[candidate.hit.id], best.pop(turn))
     return ranked(best.values())

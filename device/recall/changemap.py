@@ -40,10 +40,18 @@ class ChangeMap:
                 if not self._by_turn[turn]:
                     del self._by_turn[turn]
 
+    @property
+    def any_outdated(self) -> bool:
+        """Whether any record takes back what was said."""
+        return bool(self._outdated)
+
     def outdated(self, turn: str) -> bool:
         """Whether a record takes back what this turn says."""
-        return any(turn in self._outdated.get(i, ()) for i in self._by_turn.get(turn, ()))
+        if turn not in self._by_turn:
+            return False
+        return any(turn in self._outdated.get(i, ()) for i in self._by_turn[turn])
 
     def about(self, turns: Iterable[str]) -> list[str]:
         """Ids of the records about these turns, each once, in the order of the turns."""
-        return list(dict.fromkeys(i for turn in turns for i in self._by_turn.get(turn, ())))
+        held = self._by_turn
+        return list(dict.fromkeys([i for turn in turns if turn in held for i in held[turn]]))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["Column"]
 
@@ -33,16 +34,15 @@ class Column:
         """The rows in use; valid until the next change."""
         return self._rows[: self._length]
 
-    def extend(self, rows: ArrayLike) -> None:
+    def extend(self, rows: Sequence[float] | NDArray[Any]) -> None:
         """Append rows."""
-        fresh = np.asarray(rows, self._rows.dtype).reshape(-1, *self._shape)
-        needed = self._length + len(fresh)
+        needed = self._length + len(rows)
         if needed > len(self._rows):
             capacity = max(needed, self._length + max(self._length // ROOM, LEAST_ROOM_ROWS))
             grown = np.empty((capacity, *self._shape), self._rows.dtype)
             grown[: self._length] = self.view
             self._rows = grown
-        self._rows[self._length : needed] = fresh
+        self._rows[self._length : needed] = rows
         self._length = needed
 
     def keep(self, mask: NDArray[np.bool_]) -> None:

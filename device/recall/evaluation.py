@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress, product
 
 from device.language import content_tokens
 from device.memory.records import EventState, Item, ItemKind
@@ -62,7 +63,7 @@ def _items_of(candidate: Candidate) -> Sequence[Item]:
 
 def judged(question: Question, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates read side by side with the query, best first."""
-    return ranked(_read(question, candidate) for candidate in candidates)
+    return ranked([_read(question, candidate) for candidate in candidates])
 
 
 def assess(
@@ -91,7 +92,7 @@ def assess(
 
 def tells(question: Question, candidate: Candidate) -> tuple[str, ...]:
     """Which of what the query needs this memory tells."""
-    return tuple(aspect for aspect in question.needs if carries(candidate, aspect, question))
+    return tuple([aspect for aspect in question.needs if carries(candidate, aspect, question)])
 
 
 def carries(candidate: Candidate, aspect: str, question: Question) -> bool:
@@ -142,9 +143,16 @@ def _known(candidate: Candidate) -> frozenset[str]:
     """The aspects that a structured memory has as fields."""
     item = candidate.item
     if item is None:
-        return frozenset()
-    fields = {"time": item.starts is not None, "place": item.place, "person": item.people}
-    return frozenset(aspect for aspect, value in fields.items() if value)
+        return _UNKNOWN
+    return _FIELDS[item.starts is not None, bool(item.place), bool(item.people)]
+
+
+_UNKNOWN: frozenset[str] = frozenset()
+_FIELDS = {
+    has: frozenset(compress(("time", "place", "person"), has))
+    for has in product((False, True), repeat=3)
+}
+"""Whether an item has a time, a place, people → the aspects it knows."""
 
 
 def _events_clash(first: Item, second: Item) -> bool:

@@ -73,17 +73,23 @@ def fold(candidates: Iterable[Candidate], judge: Judge, k: int) -> list[Candidat
     texts: list[Said] = []
     for candidate in candidates:
         said = Said.of(candidate.hit.text)
-        twin = next((place for place, held in enumerate(texts) if judge(held, said)), None)
-        if twin is not None:
-            kept[twin] = _with_turns(kept[twin], candidate.hit.turns)
-        elif len(kept) < k:
-            kept.append(candidate)
-            texts.append(said)
+        for place, held in enumerate(texts):
+            # Nearly every pair shares no word; a recall compares forty.
+            alike = said.letters == held.letters or not said.words.isdisjoint(held.words)
+            if alike and judge(held, said):
+                kept[place] = _with_turns(kept[place], candidate.hit.turns)
+                break
+        else:
+            if len(kept) < k:
+                kept.append(candidate)
+                texts.append(said)
     return kept
 
 
 def _with_turns(candidate: Candidate, turns: tuple[str, ...]) -> Candidate:
     both = tuple(dict.fromkeys((*candidate.hit.turns, *turns)))
+    if both == candidate.hit.turns:
+        return candidate
     return replace(candidate, hit=replace(candidate.hit, turns=both))
 
 

@@ -9,13 +9,17 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from device.recall.columns import Column
+from device.recall.few import Few, Lending, single
 from device.recall.lexical import Analyser, LexicalIndex
 from device.recall.parts import Part
+from device.recall.rows import rows_of
+from device.recall.timely import Spans, nearness, nearness_of_one, within
 from device.recall.vectors import Source, VectorIndex
 from protocol.models.embedding import embed, embed_many
 
@@ -30,11 +34,13 @@ EPISODE_GAP_SECONDS = 1800.0
 ALIKE = 0.13
 """Cosine of the built-in embedder under which two texts are taken for strangers: the noise of its
 96 hashed dimensions is 0.1."""
-DAY_SECONDS = 86_400.0
-INSTANT_SECONDS = 1.0
-"""Length of a memory that names a moment."""
+_ALIKE = single(ALIKE)
 NAMELESS = 0
 """Hash of no session name."""
+TALK = 16
+"""Memories added together up to which each row is looked for among the kept ones."""
+FEW_SLOTS = 256
+"""Slots up to which walking them takes no longer than setting arrays up."""
 GONE = -1
 """Number of a slot whose memory was removed."""
 TOMBSTONES = 0.2
@@ -60,8 +66,7 @@ class Entry:
     """It ends in a question: what answers it stands right after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A ranked memory: ``score`` 0 … about 1.5, ``coverage`` share of the query's idf mass."""
 
     number: int
@@ -109,6 +114,8 @@ class LayerIndex:
         """`numbers` is the type that holds the integers of the ids."""
         self._ranking = ranking or Ranking()
         near = self._ranking.neighbours
+        self._time_boost = single(self._ranking.time_boost)
+        self._lending = Lending(near, self._ranking.reply, self._ranking.episode)
         self._shares = np.array(near, np.float64)
         self._replies = np.array([self._ranking.reply, *[0.0] * len(near)][: len(near)])
         self._distances = np.array([d for n in range(1, len(near) + 1) for d in (n, -n)], np.intp)
@@ -132,8 +139,12 @@ class LayerIndex:
         """Append memories; an id already present must be removed first."""
         if not entries:
             return
-        self._lexical.add([entry.text for entry in entries])
-        self._vectors.add(embed_many([entry.text for entry in entries]))
+        texts = [entry.text for entry in entries]
+        self._lexical.add(texts)
+        if len(texts) <= TALK:
+            self._vectors.restore(*rows_of(texts))
+        else:
+            self._vectors.add(embed_many(texts))
         self._numbers.extend([entry.number for entry in entries])
         self._starts.extend([e.at if e.starts is None else e.starts for e in entries])
         self._lasting.extend([_lasts(entry) for entry in entries])
@@ -146,14 +157,22 @@ class LayerIndex:
 
         They leave tombstones, which `tidy` clears away.
         """
-        wanted = np.fromiter(numbers, np.int64, len(numbers))
-        slots = np.flatnonzero(np.isin(self._numbers.view, wanted))
+        slots = self._slots_of(numbers)
         if len(slots):
             self._lexical.remove(slots)
             self._vectors.remove(slots)
             self._numbers.view[slots] = GONE
             self._removed += len(slots)
         return len(slots)
+
+    def _slots_of(self, numbers: Collection[int]) -> Slots:
+        """Where these memories are; those that are not here are passed over."""
+        held = self._numbers.view
+        if len(held) <= FEW_SLOTS:
+            wanted = set(numbers)
+            here = [slot for slot, number in enumerate(held.tolist()) if number in wanted]
+            return np.array(here, np.intp)
+        return np.flatnonzero(np.isin(held, np.fromiter(numbers, np.int64, len(numbers))))
 
     def tidy(self, *, every: bool = False) -> bool:
         """Close up the slots of removed memories when there are many, or `every` one; whether it
@@ -228,7 +247,7 @@ class LayerIndex:
         query: str,
         k: int,
         *,
-        spans: Sequence[tuple[float, float]] = (),
+        spans: Spans = (),
         ask_past: bool = False,
         similar: Similar = (),
         likeness: bool = True,
@@ -240,6 +259,11 @@ class LayerIndex:
         """
         if not len(self):
             return []
+        few = None if similar else self._lexical.few(query)
+        if few is not None:
+            found = self._search_few(query, k, few, spans, ask_past, likeness)
+            if found is not None:
+                return found
         words = self._lexical.score(query)
         best = float(words.bm25.max())
         coverage, known = words.coverage, float(words.coverage.max(initial=0.0))
@@ -250,16 +274,67 @@ class LayerIndex:
         elif likeness and known < self._ranking.vector_below:
             slots = self._add_similar(query, scores, slots)
         if spans and known < self._ranking.vector_below:
-            within = self._add_timely(scores, spans)
+            shares = self._add_timely(scores, spans)
             slots = np.flatnonzero(scores)
             # A query of nothing but a time is answered in full by what lies in it.
-            coverage = coverage if known else within
+            coverage = coverage if known else shares
         if self._removed:
             slots = slots[self._numbers.view[slots] != GONE]
         if not ask_past:
             slots = slots[~self._past.view[slots]]
-        found = scores[slots] * (1.0 + self._ranking.time_boost * self._inside(slots, spans))
-        return self._best(slots, found, coverage, k)
+        boosted = scores[slots]
+        if spans:
+            starts = self._starts.view[slots]
+            near = nearness(starts, starts + self._lasting.view[slots], spans)
+            boosted *= 1.0 + self._ranking.time_boost * near
+        return self._best(slots, boosted, coverage, k)
+
+    def _search_few(
+        self,
+        query: str,
+        k: int,
+        words: tuple[Few, Few],
+        spans: Spans,
+        ask_past: bool,
+        likeness: bool,
+    ) -> list[Match] | None:
+        """As `search`, slot by slot from the few that words found; None when every memory must be
+        looked at for its time."""
+        bm25, coverage = words
+        known = max(coverage.values(), default=0.0)
+        little = known < self._ranking.vector_below
+        if spans and little:
+            return None
+        scale = single(known / max(bm25.values())) if bm25 else 0.0
+        scores = {slot: single(score * scale) for slot, score in bm25.items()}
+        self._lending.lift(scores, self._episodes.view, self._asks.view)
+        if likeness and little:
+            self._add_similar_few(query, scores)
+        numbers, past = self._numbers.view, self._past.view
+        found = [
+            (-(self._boosted(slot, score, spans) if spans else score), slot)
+            for slot, score in scores.items()
+            if numbers.item(slot) != GONE and (ask_past or not past.item(slot))
+        ]
+        found.sort()
+        return [
+            Match(numbers.item(slot), -score, coverage.get(slot, 0.0)) for score, slot in found[:k]
+        ]
+
+    def _add_similar_few(self, query: str, scores: Few) -> None:
+        """As `_add_similar`."""
+        alike = self._vectors.alike(embed(query), _ALIKE, VECTOR_CANDIDATES)
+        if alike:
+            peak = alike[0][1]
+            scale = max(scores.values(), default=0.0) or peak
+            share = single(self._ranking.vector * scale / peak)
+            for slot, cosine in alike:
+                scores[slot] = single(scores.get(slot, 0.0) + single(share * cosine))
+
+    def _boosted(self, slot: int, score: float, spans: Spans) -> float:
+        starts = self._starts.view.item(slot)
+        near = nearness_of_one(starts, starts + self._lasting.view.item(slot), spans)
+        return single(score * single(1.0 + single(self._time_boost * near)))
 
     def _best(
         self, slots: Slots, scores: NDArray[np.floating], coverage: NDArray[np.float32], k: int
@@ -310,20 +385,6 @@ class LayerIndex:
         # One by one in order: a place met from two distances must add them the same way always.
         np.add.at(scores, places[there], gifts[there])
 
-    def _inside(self, slots: Slots, spans: Sequence[tuple[float, float]]) -> NDArray[np.float32]:
-        """1 inside a named span, falling to 0 within one span's length (at least a day) of it."""
-        nearness = np.zeros(len(slots), np.float32)
-        if not spans:
-            return nearness
-        starts = self._starts.view[slots]
-        ends = starts + self._lasting.view[slots]
-        for start, end in spans:
-            slack = max(end - start, DAY_SECONDS)
-            gap = np.maximum(start - ends, starts - end)
-            near = np.clip(1.0 - np.maximum(gap, 0.0) / slack, 0.0, 1.0)
-            np.maximum(nearness, near.astype(np.float32), out=nearness)
-        return nearness
-
     def _add_similar(self, query: str, scores: NDArray[np.float32], slots: Slots) -> Slots:
         """Similarity added to what words found, on the scale of `scores`.
 
@@ -349,25 +410,16 @@ class LayerIndex:
             scores[slots] += np.float32(self._ranking.dense * scale) * near / near.max()
         return np.flatnonzero(scores)
 
-    def _add_timely(
-        self, scores: NDArray[np.float32], spans: Sequence[tuple[float, float]]
-    ) -> NDArray[np.float32]:
+    def _add_timely(self, scores: NDArray[np.float32], spans: Spans) -> NDArray[np.float32]:
         """Where words find little, being of the time that is asked for is itself an answer.
 
-        Adds to `scores`; returns how much (0 … 1) of each memory lies in that time: what happens
-        on the day stands above what is due by the end of its month.
+        Adds to `scores`; returns how much (0 … 1) of each memory lies in that time.
         """
         starts = self._starts.view
-        ends = starts + self._lasting.view
-        within = np.zeros(len(scores), np.float32)
-        for start, end in spans:
-            overlap = np.minimum(ends, end) - np.maximum(starts, start)
-            share = (overlap + INSTANT_SECONDS) / (ends - starts + INSTANT_SECONDS)
-            share = np.where((starts < end) & (ends >= start), np.clip(share, 0.0, 1.0), 0.0)
-            np.maximum(within, share.astype(np.float32), out=within)
+        shares = within(starts, starts + self._lasting.view, spans)
         scale = float(scores.max(initial=0.0)) or 1.0
-        scores += np.float32(self._ranking.timely * scale) * (within + np.sign(within)) / 2
-        return within
+        scores += np.float32(self._ranking.timely * scale) * (shares + np.sign(shares)) / 2
+        return shares
 
     def _episode_of(self, entry: Entry) -> int:
         """One number a session name; without a name, one a stretch without long silence."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from device.actors import ActorRef, checkpoint
+from device.language.kept import kept
 from device.memory import (
     ForgottenTurns,
     ItemsAfter,
@@ -73,15 +74,16 @@ class Seek:
         named: Sequence[str] = (),
     ) -> Seek:
         """A query asked at `now`; `spans` are the times it names, `named` their words."""
-        folded = query.casefold()
-        return cls(
-            query,
-            focus(query, named),
-            spans,
-            past=any(start < now for start, _ in spans),
-            preferences=bool(lexicon.PREFERENCE.search(folded) or lexicon.HABIT.search(folded)),
-            changes=bool(lexicon.CHANGE.search(folded)),
-        )
+        past = any(start < now for start, _ in spans)
+        return cls(query, focus(query, named), spans, past, *_kinds_asked(query))
+
+
+@kept
+def _kinds_asked(query: str) -> tuple[bool, bool]:
+    """Whether `query` asks for preferences, and for what was changed."""
+    folded = query.casefold()
+    preferences = lexicon.PREFERENCE.search(folded) or lexicon.HABIT.search(folded)
+    return bool(preferences), bool(lexicon.CHANGE.search(folded))
 
 
 class RawLayer:
@@ -113,12 +115,13 @@ class RawLayer:
         await self.catch_up()
         similar = await self._dense.near(seek.text, NEAR) if self._dense is not None else ()
         found = self._index.search(seek.text, k, spans=seek.spans, similar=similar)
-        turns = await self._actor.ask(TurnsByIds([f"{RAW_PREFIX}{m.number}" for m in found]))
-        by_number = {turn.sequence: turn for turn in turns}
+        ids = [f"{RAW_PREFIX}{match.number}" for match in found]
+        turns = await self._actor.ask(TurnsByIds(ids)) if ids else []
+        by_id = {turn.id: turn for turn in turns}
         return [
-            from_turn(by_number[match.number], match.score, match.coverage)
-            for match in found
-            if match.number in by_number
+            from_turn(by_id[identifier], match.score, match.coverage)
+            for identifier, match in zip(ids, found, strict=True)
+            if identifier in by_id
         ]
 
     async def around(self, ids: Sequence[str], reach: int) -> list[Turn]:
@@ -244,6 +247,11 @@ class StructuredLayer:
         """Whether this turn was consolidated, so that items speak for it."""
         return int(turn.removeprefix(RAW_PREFIX)) <= self._through
 
+    @property
+    def any_outdated(self) -> bool:
+        """Whether anything that was said was taken back since."""
+        return self._changes.any_outdated
+
     def outdated(self, turn: str) -> bool:
         """Whether what this turn says was cancelled, moved, corrected or replaced since."""
         return self._changes.outdated(turn)
@@ -266,7 +274,8 @@ class StructuredLayer:
                 if reached == self._revision:
                     break
                 self._revision = reached
-                await checkpoint()
+                if reached < revision:
+                    await checkpoint()
 
     def forget(self, ids: Iterable[str]) -> int:
         """Drop these items from the index; returns how many were there."""

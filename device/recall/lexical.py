@@ -3,8 +3,7 @@
 A term is kept as a 32-bit hash, so the index holds no word in clear. Fresh documents go to a small
 unsorted tail; full tails become sorted segments which merge geometrically up to a size that bounds
 the scratch of a merge. A removed document counts for nothing from that moment; its postings go
-with the next `keep`. BM25 after Robertson and Zaragoza, "The Probabilistic Relevance Framework"
-(2009), with the idf of Lucene.
+with the next `keep`.
 """
 
 from __future__ import annotations
@@ -15,21 +14,20 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, repeat
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from device.language.kept import kept
+from device.recall.bm25 import LENGTH_WEIGHT, SATURATION, Posting, idf_of, score_few
 from device.recall.columns import Column
-from device.recall.postings import Found, Postings, find, joined
+from device.recall.few import FEW, Few
+from device.recall.postings import Found, Piece, Postings, decoded_few, find, joined, pieces_of
 
 __all__ = ["LexicalIndex", "LexicalScores"]
 
-SATURATION = 1.2
-"""BM25 k1: how fast repeating a word stops counting."""
-LENGTH_WEIGHT = 0.4
-"""BM25 b: chat turns are short, so length is discounted less than the usual 0.75."""
 TAIL_POSTINGS = 20_000
 """Postings scanned linearly before they become a sorted segment."""
 SEGMENT_BYTES = 1 << 20
@@ -86,6 +84,8 @@ class LexicalIndex:
         self._lengths = Column(np.float32)
         self._segments: list[Postings] = []
         self._removed = 0
+        self._total = 0.0
+        """Of the lengths of what is not removed: whole numbers, so that no order matters."""
         self._clear_tail()
 
     def __len__(self) -> int:
@@ -110,15 +110,20 @@ class LexicalIndex:
             lengths.append(float(sum(counts)))
             self._tail_terms.extend(hashes)
             self._tail_slots.extend([slot] * len(counts))
-            self._tail_counts.extend([min(count, MAX_COUNT) for count in counts])
+            many = max(counts, default=0) > MAX_COUNT
+            self._tail_counts.extend([min(c, MAX_COUNT) for c in counts] if many else list(counts))
         self._lengths.extend(lengths)
+        self._total += sum(lengths)
         if len(self._tail_terms) >= TAIL_POSTINGS:
             self._seal_tail()
 
     def remove(self, slots: NDArray[np.intp]) -> None:
         """Let these documents count for nothing; the slots stay until `keep` drops them."""
         lengths = self._lengths.view
-        self._removed += int(np.count_nonzero(lengths[slots] >= 0))
+        here = lengths[slots]
+        live = here >= 0
+        self._removed += int(np.count_nonzero(live))
+        self._total -= float(here[live].sum(dtype=np.float64))
         lengths[slots] = REMOVED
 
     def score(self, query: str) -> LexicalScores:
@@ -131,7 +136,7 @@ class LexicalIndex:
             return LexicalScores(bm25, matched)
         found = self._found(hashes)
         live = size - self._removed
-        idfs = [_idf(live, holding) for holding in found.sizes.tolist()]
+        idfs = [idf_of(live, holding) for holding in found.sizes.tolist()]
         mass = 0.0
         for idf in idfs:
             mass += idf
@@ -149,13 +154,23 @@ class LexicalIndex:
         np.add.at(matched, found.slots, np.array(idfs, np.float32)[found.rows])
         return LexicalScores(bm25, matched / np.float32(mass))
 
+    def few(self, query: str) -> tuple[Few, Few] | None:
+        """Score and coverage as of `score`, of the slots that hold a term; None when more than FEW
+        postings hold one."""
+        hashes, repeats = _counted(query, self._analyse)
+        few = self._found_few(hashes) if hashes else ([], set())
+        if few is None:
+            return None
+        live = len(self._lengths) - self._removed
+        return score_few(*few, repeats, live, self._lengths.view, self._length_share())
+
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop the slots whose mask is False, their postings with them."""
         self._seal_tail()
         kept = (segment.keep(mask) for segment in self._segments)
         self._segments = [segment for segment in kept if segment is not None]
         self._lengths.keep(mask)
-        self._removed = int(np.count_nonzero(self._lengths.view < 0))
+        self._count()
 
     def extract(self, first: int, last: int) -> tuple[NDArray[np.float32], Postings | None]:
         """Lengths and postings of the slots in [first, last), numbered from 0, for `restore`."""
@@ -179,7 +194,7 @@ class LexicalIndex:
         if postings is not None:
             self._segments.append(replace(postings, base=postings.base + first))
         self._lengths.extend(lengths)
-        self._removed += int(np.count_nonzero(lengths < 0))
+        self._count()
 
     def settle(self) -> None:
         """Merge what many calls of `restore` left: the fewer segments, the faster a search."""
@@ -195,11 +210,21 @@ class LexicalIndex:
 
     def _length_norms(self, slots: NDArray[np.int32]) -> NDArray[np.float32]:
         """Of each of these slots the part of BM25's denominator that depends on the length."""
+        share = np.float32(self._length_share())
+        lengths = self._lengths.view[slots]
+        return np.float32(SATURATION) * (np.float32(1 - LENGTH_WEIGHT) + share * lengths)
+
+    def _length_share(self) -> float:
+        """Weight of a document's length against the mean one."""
+        live = len(self._lengths) - self._removed
+        return LENGTH_WEIGHT / max(self._total / max(live, 1), 1.0)
+
+    def _count(self) -> None:
+        """Count anew what is removed, and how long the rest is."""
         lengths = self._lengths.view
-        live = len(lengths) - self._removed
-        total = float(lengths.sum(dtype=np.float64)) - REMOVED * self._removed
-        share = np.float32(LENGTH_WEIGHT / max(total / max(live, 1), 1.0))
-        return np.float32(SATURATION) * (np.float32(1 - LENGTH_WEIGHT) + share * lengths[slots])
+        live = lengths >= 0
+        self._removed = len(lengths) - int(np.count_nonzero(live))
+        self._total = float(lengths[live].sum(dtype=np.float64))
 
     def _found(self, hashes: Sequence[int]) -> _Postings:
         """Where each term is found, removed documents left out."""
@@ -212,6 +237,28 @@ class LexicalIndex:
         return _Postings.of(
             len(hashes), found.rows[live], found.slots[live], found.counts[live], found.once
         )
+
+    def _found_few(self, hashes: array[int]) -> tuple[list[Posting], set[int]] | None:
+        """Every posting of the terms, as `_found` has them, and the terms that the segments alone
+        hold, once a document; None when there are many."""
+        tail = np.frombuffer(self._tail_terms, np.uint32)
+        held = (tail == np.frombuffer(hashes, np.uint32)[:, np.newaxis]).ravel().nonzero()[0]
+        sealed = pieces_of(self._segments, hashes) if self._segments else []
+        if len(held) + sum([len(data) for pieces in sealed for data, _ in pieces]) > FEW:
+            return None
+        slots, counts, size = self._tail_slots, self._tail_counts, len(tail)
+        found = []
+        for place in held.tolist():
+            term, here = divmod(place, size)
+            found.append((term, slots[here], counts[here]))
+        alone = set()
+        if sealed:
+            alone = set(range(len(hashes))).difference([term for term, _, _ in found])
+            found = _with_sealed(sealed, found, alone)
+        if self._removed:
+            lengths = self._lengths.view
+            found = [posting for posting in found if lengths.item(posting[1]) >= 0]
+        return found, alone
 
     def _in_tail(self, hashes: Sequence[int]) -> _Postings:
         """What the tail holds of each term."""
@@ -246,6 +293,21 @@ class LexicalIndex:
         self._segments.append(Postings.merged(parts) if len(parts) > 1 else fresh)
 
 
+def _with_sealed(
+    sealed: Sequence[Sequence[Piece]], tail: Sequence[Posting], alone: set[int]
+) -> list[Posting]:
+    """Term by term what the segments hold, then what the tail holds. Leaves of `alone` what the
+    segments hold more than once in some document."""
+    found: list[Posting] = []
+    for term, pieces in enumerate(sealed):
+        if pieces:
+            slots, counts = decoded_few(pieces)
+            found += zip(repeat(term), slots, counts)
+            if len(slots) != sum(counts):
+                alone.discard(term)
+    return sorted([*found, *tail], key=itemgetter(0)) if found else list(tail)
+
+
 def _joined(sealed: Sequence[Found], tail: _Postings) -> _Postings:
     """What the segments hold of each term, then what the tail holds of it."""
     once = np.array([counts is None for _, counts in sealed], np.bool_) & (tail.sizes == 0)
@@ -263,12 +325,6 @@ def _joined(sealed: Sequence[Found], tail: _Postings) -> _Postings:
     sizes = [len(held) + size for (held, _), size in zip(sealed, fresh, strict=True)]
     rows = np.repeat(np.arange(len(sealed)), sizes)
     return _Postings.of(len(sealed), rows, np.concatenate(slots), np.concatenate(counts), once)
-
-
-@lru_cache(maxsize=_CACHED_TERMS)
-def _idf(documents: int, holding: int) -> float:
-    """Of a term in `holding` of so many documents."""
-    return float(np.log1p((documents - holding + 0.5) / (holding + 0.5)))
 
 
 @kept

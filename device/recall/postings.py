@@ -16,10 +16,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Found", "Loose", "Postings", "find", "joined"]
+__all__ = ["Found", "Loose", "Piece", "Postings", "decoded_few", "find", "joined", "pieces_of"]
 
 Found = tuple[NDArray[np.int32], NDArray[np.intp] | None]
 """Slots, ascending, and how often each holds the term; None: once each."""
+Piece = tuple[NDArray[np.uint8], int]
+"""A term's list in one part, and the slot from which its first gap counts."""
 Loose = tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint8]]
 """Columns of term, slot and count (≥ 1), one posting a row."""
 
@@ -132,23 +134,30 @@ def joined(parts: Sequence[Loose]) -> Loose:
 
 def find(parts: Sequence[Postings], terms: Sequence[int]) -> list[Found]:
     """Of each term the documents that hold it in any of `parts`, whose slots follow each other."""
-    wanted = np.array(terms, np.uint32)
-    pieces: list[list[tuple[NDArray[np.uint8], int]]] = [[] for _ in terms]
+    return [_decoded(pieces) for pieces in pieces_of(parts, terms)]
+
+
+def pieces_of(parts: Sequence[Postings], terms: Sequence[int]) -> list[list[Piece]]:
+    """Of each term its lists in `parts`, as they are."""
+    wanted = np.asarray(terms, np.uint32)
+    pieces: list[list[Piece]] = [[] for _ in terms]
     for part in parts:
-        places = np.searchsorted(part.terms, wanted)
-        for number in np.flatnonzero(part.terms.take(places, mode="clip") == wanted).tolist():
-            place = places[number]
-            span = slice(part.starts[place], part.starts[place + 1])
-            pieces[number].append((part.data[span], part.base))
-    return [_decoded(list_) for list_ in pieces]
+        places = part.terms.searchsorted(wanted)
+        here = (part.terms.take(places, mode="clip") == wanted).nonzero()[0]
+        for number, place in zip(here.tolist(), places[here].tolist(), strict=True):
+            first, last = part.starts[place : place + 2].tolist()
+            pieces[number].append((part.data[first:last], part.base))
+    return pieces
 
 
-def _decoded(pieces: list[tuple[NDArray[np.uint8], int]]) -> Found:
+def _decoded(pieces: Sequence[Piece]) -> Found:
     """One term's list from the piece of it that each part holds."""
     if not pieces:
         return _NOWHERE, None
     if sum([len(piece) for piece, _ in pieces]) <= FEW_BYTES:
-        return _decoded_few(pieces)
+        places, times = decoded_few(pieces)
+        once = len(places) == sum(times)
+        return np.array(places, np.int32), None if once else np.array(times, np.intp)
     data = np.concatenate([piece for piece, _ in pieces])
     deltas = _unpack(data)
     slots = np.cumsum(deltas, dtype=np.int32)
@@ -165,8 +174,8 @@ def _decoded(pieces: list[tuple[NDArray[np.uint8], int]]) -> Found:
     return slots[heads], np.diff(heads, append=len(deltas))
 
 
-def _decoded_few(pieces: list[tuple[NDArray[np.uint8], int]]) -> Found:
-    """As `_decoded`, byte by byte: of a short list the arrays alone would cost more."""
+def decoded_few(pieces: Sequence[Piece]) -> tuple[list[int], list[int]]:
+    """Slots and counts, byte by byte: of a short list the arrays alone would cost more."""
     slots: list[int] = []
     counts: list[int] = []
     for piece, base in pieces:
@@ -183,8 +192,7 @@ def _decoded_few(pieces: list[tuple[NDArray[np.uint8], int]]) -> Found:
             else:
                 counts[-1] += 1
             gap = shift = 0
-    once = len(slots) == sum(counts)
-    return np.array(slots, np.int32), None if once else np.array(counts, np.intp)
+    return slots, counts
 
 
 def _pack(values: NDArray[np.int32]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:

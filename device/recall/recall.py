@@ -100,7 +100,7 @@ class Recaller:
         )
         own = fold(found.candidates[: ceil(k * FOLDED)], self._judge(), k)
         best = self._with_public(question, seek, own, k)
-        hits = tuple(c.shown(tells(question, c)) for c in best)
+        hits = tuple([c.shown(tells(question, c)) for c in best])
         missing = _still_missing(found.assessment.missing, best, question)
         conflicts = found.assessment.conflicts
         return Answer(
@@ -185,7 +185,9 @@ class Recaller:
         ]
 
     def _read(self, question: Question, candidates: list[Candidate]) -> list[Candidate]:
-        return judged(question, [c.scaled(self._validity(c)) for c in candidates])
+        if self._structured.any_outdated:
+            candidates = [self._weighed(candidate) for candidate in candidates]
+        return judged(question, candidates)
 
     def _claims(self, candidate: Candidate) -> Sequence[Item]:
         """The item itself, or what a turn tells that no dream has taken in yet."""
@@ -194,11 +196,12 @@ class Recaller:
         waits = candidate.hit.layer is Layer.RAW and not self._structured.covers(candidate.hit.id)
         return claims_of(candidate, self._zone) if waits else ()
 
-    def _validity(self, candidate: Candidate) -> float:
+    def _weighed(self, candidate: Candidate) -> Candidate:
         """Words that were taken back since stand below those that hold."""
         hit = candidate.hit
-        spoken = hit.layer is Layer.RAW and self._structured.outdated(hit.id)
-        return OUTDATED if spoken else 1.0
+        if hit.layer is Layer.RAW and self._structured.outdated(hit.id):
+            return candidate.scaled(OUTDATED)
+        return candidate
 
     async def _search_layer(self, layer: Layer, seek: Seek, depth: int) -> list[Candidate]:
         if layer is Layer.RAW:

@@ -34,7 +34,7 @@ from device.recall.quantiser import (
     Training,
 )
 
-__all__ = ["VectorIndex", "quantise_unit"]
+__all__ = ["VectorIndex", "quantise_unit", "quantised_rows"]
 
 INT8_LIMIT = 127.0
 TINY = 1e-12
@@ -67,6 +67,24 @@ def quantise_unit(vectors: Floats) -> NDArray[np.int8]:
         np.int8
     )
     return steps
+
+
+def quantised_rows(vectors: Floats) -> tuple[Floats, NDArray[np.int8]]:
+    """Scales and rows of vectors (n, d), as an index without codes holds them."""
+    return _scaled_rows(_units(vectors))
+
+
+def _units(vectors: Floats) -> Floats:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units: Floats = vectors / np.maximum(norms, TINY)
+    return units
+
+
+def _scaled_rows(units: Floats) -> tuple[Floats, NDArray[np.int8]]:
+    rows = quantise_unit(units)
+    norms = np.linalg.norm(rows.astype(np.float32), axis=1)
+    scales: Floats = np.linalg.norm(units, axis=1) / np.maximum(norms, 1.0)
+    return scales, rows
 
 
 class VectorIndex:
@@ -110,9 +128,8 @@ class VectorIndex:
 
     def add(self, vectors: Floats) -> None:
         """Append vectors, float32 (n, dimension); a zero vector is similar to nothing."""
-        self._removed.extend(np.zeros(len(vectors), np.bool_))
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        units = vectors / np.maximum(norms, TINY)
+        self._removed.extend([False] * len(vectors))
+        units = _units(vectors)
         if self._quantiser is None:
             self._add_rows(units)
         else:
@@ -123,10 +140,10 @@ class VectorIndex:
 
         Once trained, of the candidates only: every other slot has 0.
         """
-        norm = float(np.linalg.norm(vector))
+        norm = float(np.sqrt(vector.dot(vector)))
         if not len(self) or norm == 0.0:
             return np.zeros(len(self), np.float32)
-        unit = (vector / norm).astype(np.float32)
+        unit = (vector / norm).astype(np.float32, copy=False)
         if self._quantiser is None:
             cosines: Floats = self._dots(unit) * self._scales.view
             return cosines
@@ -143,6 +160,16 @@ class VectorIndex:
             found = found[np.argpartition(-cosines[found], k - 1)[:k]]
         order = found[np.lexsort((found, -cosines[found]))]
         return order, cosines[order]
+
+    def alike(self, vector: Floats, least: float, k: int) -> list[tuple[int, float]]:
+        """Of the `k` nearest those whose cosine is `least` (over 0) or more, best first."""
+        if len(self) > k:
+            near, similar = self.nearest(vector, k)
+            pairs = list(zip(near.tolist(), similar.tolist(), strict=True))
+            return [pair for pair in pairs if pair[1] >= least]
+        cosines = self.similarities(vector).tolist()
+        alike = [(-cosine, slot) for slot, cosine in enumerate(cosines) if cosine >= least]
+        return [(slot, -cosine) for cosine, slot in sorted(alike)]
 
     def remove(self, slots: NDArray[np.intp]) -> None:
         """Zero these vectors for good; the slots stay until `keep` drops them."""
@@ -182,11 +209,11 @@ class VectorIndex:
         rows = self._rows.view[first - self._away : last - self._away]
         return self._scales.view[first:last].copy(), rows.copy()
 
-    def restore(self, scales: Floats, rows: NDArray[np.int8]) -> None:
-        """Append what `extract` gave as the next slots."""
+    def restore(self, scales: Floats | list[float], rows: NDArray[np.int8]) -> None:
+        """Append what `extract` or `quantised_rows` gave as the next slots."""
         self._scales.extend(scales)
         self._rows.extend(rows)
-        self._removed.extend(np.zeros(len(scales), np.bool_))
+        self._removed.extend([False] * len(scales))
 
     def lean_on(self, source: Source, slots: int) -> None:
         """Let go of the rows of the first `slots`, which `source` reads whenever a query needs
@@ -211,10 +238,9 @@ class VectorIndex:
     # -- parts
 
     def _add_rows(self, units: Floats) -> None:
-        rows = quantise_unit(units)
-        norms = np.linalg.norm(rows.astype(np.float32), axis=1)
+        scales, rows = _scaled_rows(units)
         self._rows.extend(rows)
-        self._scales.extend(np.linalg.norm(units, axis=1) / np.maximum(norms, 1.0))
+        self._scales.extend(scales)
 
     def _add_codes(self, model: ProductQuantiser, units: Floats) -> None:
         heads, codes, scales = model.encode(model.rotate(units))
@@ -278,7 +304,7 @@ class VectorIndex:
 def _scan(rows: NDArray[np.int8], query: Floats) -> Floats:
     """The product of every row with the query."""
     dots = np.empty(len(rows), np.float32)
-    wide = np.empty((SCAN_ROWS, rows.shape[1]), np.float32)
+    wide = np.empty((min(SCAN_ROWS, len(rows)), rows.shape[1]), np.float32)
     for start in range(0, len(rows), SCAN_ROWS):
         part = rows[start : start + SCAN_ROWS]
         np.copyto(wide[: len(part)], part)

@@ -24,7 +24,7 @@ from privacy import (
     RoundRefused,
 )
 from privacy.accounting import pure_units, rho_units
-from protocol.models import SPECS, head_dimension
+from protocol.models import SPECS, Weights, head_dimension
 from protocol.rounds import LocalRound, Round, RoundDescriptor
 
 __all__ = ["Contributions", "Joined"]
@@ -93,10 +93,13 @@ class Contributions:
         if isinstance(descriptor, RoundDescriptor) and descriptor.task != "usage":
             self._release(descriptor, self._update(descriptor), None)
             return
-        answers = self._usage.answers(records)
         if isinstance(descriptor, LocalRound):
+            self._gate.check_local(descriptor, at=self._clock.now())
+            answers = self._usage.answers(records)
             self._release_local(descriptor, answers)
         else:
+            self._gate.check(descriptor, at=self._clock.now())
+            answers = self._usage.answers(records)
             self._release(descriptor, answers.vector(), answers)
         self._usage.forget(answers.through)
 
@@ -136,12 +139,29 @@ class Contributions:
         """The change local training makes to the model's head; zeros where there is no ground
         to train on: another base version in use, or no example yet."""
         spec = SPECS[descriptor.task]
-        weights = self._shelf.weights(descriptor.task)
-        if weights is None or self._shelf.version(descriptor.task) != descriptor.base_version:
+        weights = self._base_of(descriptor)
+        try:
+            self._gate.check(descriptor, at=self._clock.now())
+        except (RoundAlreadyCharged, RoundRefused):
+            self._draw_all_the_same(descriptor.task, weights)
+            raise
+        if weights is None or not self._examples.count(descriptor.task):
             return np.zeros(head_dimension(spec), dtype=np.float32)
         inputs, labels = self._examples.training_set(descriptor.task)
-        if not len(inputs):
-            return np.zeros(head_dimension(spec), dtype=np.float32)
         return local_update(
             spec, weights, inputs, labels, epochs=LOCAL_EPOCHS, lr=LOCAL_RATE, rng=self._rng
         )
+
+    def _base_of(self, descriptor: RoundDescriptor) -> Weights | None:
+        """The weights in use where they are the version the round trains from."""
+        if self._shelf.version(descriptor.task) != descriptor.base_version:
+            return None
+        return self._shelf.weights(descriptor.task)
+
+    def _draw_all_the_same(self, task: str, weights: Weights | None) -> None:
+        """Draw the orders in which a training would take the examples: the same generator spreads
+        the next sync, and a phone that has reported comes back when it would have anyway."""
+        examples = self._examples.count(task)
+        if examples and weights is not None:
+            for _ in range(LOCAL_EPOCHS):
+                self._rng.permutation(examples)

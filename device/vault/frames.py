@@ -155,12 +155,11 @@ def blocks(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
 
 def pack_block(records: Sequence[Record]) -> bytes:
     """One frame's content; sequences ascend and are written as differences."""
-    sequences = [sequence for sequence, _ in records]
-    steps = [after - before for before, after in pairwise(sequences)]
-    dense = all(step == 1 for step in steps)
-    body: bytes = msgpack.packb(
-        [sequences[0], [] if dense else steps, [payload for _, payload in records]]
-    )
+    first, last = records[0][0], records[-1][0]
+    steps: list[int] = []
+    if last - first != len(records) - 1:
+        steps = [after - before for (before, _), (after, _) in pairwise(records)]
+    body: bytes = msgpack.packb([first, steps, [payload for _, payload in records]])
     if len(body) >= DEFLATE_FROM:
         deflated = zlib.compress(body, DEFLATE_LEVEL, -zlib.MAX_WBITS)
         if len(deflated) < len(body):

@@ -134,7 +134,11 @@ class SealedLog:
 
     def append(self, payload: bytes) -> int:
         """Add one record; its sequence number (≥ 0) is returned once it is durable."""
-        return self.append_many((payload,))[0]
+        self._check_writable()
+        _check_sizes((payload,))
+        self._roll_if_due()
+        self._append_to_active([(self._end, payload)])
+        return self._end - 1
 
     def append_many(self, payloads: Sequence[bytes]) -> list[int]:
         """Add records together, with one sync when they fit one segment.
@@ -244,12 +248,12 @@ class SealedLog:
     def _append_to_active(self, records: list[Record]) -> None:
         active, cipher = self._active()
         first = True
-        frames = bytearray()
+        frames = b""
         for block in blocks(records):
             frames += cipher.seal(pack_block(block), starts_append=first)
             first = False
         try:
-            self._files.append(active, bytes(frames))
+            self._files.append(active, frames)
         except BaseException:
             # What of it reached the disk is unknown and its nonces are spent: leave the segment
             # at its last acknowledged byte, for good.
@@ -347,12 +351,12 @@ class SealedLog:
 
 
 def _check_sizes(payloads: Sequence[bytes]) -> None:
-    if any(len(payload) > MAX_PAYLOAD for payload in payloads):
+    if payloads and max(map(len, payloads)) > MAX_PAYLOAD:
         raise ValueError(f"a record may have at most {MAX_PAYLOAD} bytes")
 
 
 def _weight(records: Sequence[Record]) -> int:
-    return sum(len(payload) for _, payload in records)
+    return sum([len(payload) for _, payload in records])
 
 
 def _chunks(records: Sequence[Record], limit: int) -> Iterator[Sequence[Record]]:

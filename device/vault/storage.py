@@ -71,7 +71,10 @@ class MemoryStorage:
 
     def append(self, name: str, data: bytes) -> None:
         """Add to the end."""
-        self._files.setdefault(check_name(name), bytearray()).extend(data)
+        file = self._files.get(name)
+        if file is None:
+            file = self._files[check_name(name)] = bytearray()
+        file += data
 
     def sync(self, name: str) -> None:
         """Check that the name is there; RAM has no other durability to offer."""

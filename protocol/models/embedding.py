@@ -53,7 +53,7 @@ _AT_ONCE = 32
 """Texts whose n-grams are held at a time: their small strings leave holes in the heap."""
 _CACHED_TEXTS = 1_024
 """A phone asks for the same text again when it routes, searches and compares it."""
-_FEW = 8
+_FEW = 16
 """Texts up to which `embed_many` looks for each among the kept ones first: talk, not an import."""
 _MIX = 0x9E37_79B9_7F4A_7C15
 """2^64 / golden ratio (Knuth's multiplicative hashing): spreads a CRC's linear structure."""

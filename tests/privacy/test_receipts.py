@@ -273,3 +273,23 @@ def test_reports_charged_before_a_quarantine_are_not_sent_after_it() -> None:
     assert not ledger.may_send("usage", 3, SHA)
     charge(ledger, 10, now + YEAR + 1)
     assert ledger.may_send("usage", 10, SHA)
+
+
+def test_the_bytes_of_a_receipt_are_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = MemoryLog()
+    ledger = Ledger(log, PRODUCTION, device_id=DEVICE)
+    charge(ledger, 1)
+    ledger.acknowledge(signed(1), CLOUD.public, START)
+    reopened = Ledger(log, PRODUCTION, device_id=DEVICE)
+    seen: list[bytes] = []
+
+    def verified(blob: bytes, key: bytes) -> Receipt:
+        seen.append(blob)
+        return open_receipt(blob, key)
+
+    monkeypatch.setattr("privacy.ledger.open_receipt", verified)
+    for one in (ledger, reopened):
+        one.acknowledge(signed(1), CLOUD.public, START + DAY)
+        with pytest.raises(ReceiptInvalid):
+            one.acknowledge(signed(1)[:-1] + b"!", CLOUD.public, START + DAY)
+    assert seen == [signed(1)[:-1] + b"!"] * 2

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from device.language.chinese_times.numbers import NUMBER, chinese_number
 from device.language.chinese_times.relative import UNITS
-from device.language.spans import AFTER, BEFORE, FROM, UNIT_SECONDS, Span, from_now
+from device.language.spans import (
+    AFTER,
+    BEFORE,
+    FROM,
+    UNIT_SECONDS,
+    Reference,
+    Span,
+    exactly,
+    from_now,
+)
 
 __all__ = ["OPEN_END", "Bound", "bound", "counted_from", "opened"]
 
@@ -107,7 +116,7 @@ def _first(pattern: re.Pattern[str], behind: str, begin: int) -> int:
     return match.start() if match else begin
 
 
-def opened(span: Span, to: Bound, now: datetime) -> Span:
+def opened(span: Span, to: Bound, now: Reference) -> Span:
     """The span with an open side: its own end stays exact, the other is a stand-in."""
     if not to.side:
         return span
@@ -115,7 +124,8 @@ def opened(span: Span, to: Bound, now: datetime) -> Span:
     if to.side == BEFORE:
         whole = to.inclusive or span.grain in _FUZZY
         end = span.end if whole and not clock else span.start
-        return Span(now if now < end else end - OPEN_END, end, BEFORE)
+        said = exactly(now)
+        return Span(said if said < end else end - OPEN_END, end, BEFORE)
     start = span.start if to.inclusive or clock else span.end
-    end = max(now, span.end) if to.until_now else start + OPEN_END
+    end = max(exactly(now), span.end) if to.until_now else start + OPEN_END
     return Span(start, max(start, end), to.side)

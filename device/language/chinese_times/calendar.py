@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from device.language.chinese_times.eras import ERAS
 from device.language.chinese_times.numbers import COUNT, DIGITS, chinese_number
 from device.language.spans import (
     Prefer,
+    Reference,
     Span,
     add_months,
     days_span,
@@ -82,7 +83,7 @@ def shift_of(word: str) -> int:
     return word.count("下") - word.count("上")
 
 
-def year_of(text: str | None, now: datetime) -> int | None:
+def year_of(text: str | None, now: Reference) -> int | None:
     """The year a year word names; None without a word."""
     if not text:
         return None
@@ -100,7 +101,7 @@ def year_of(text: str | None, now: datetime) -> int | None:
     return year
 
 
-def month_of(text: str, now: datetime, year: int | None, prefer: Prefer) -> tuple[int, int]:
+def month_of(text: str, now: Reference, year: int | None, prefer: Prefer) -> tuple[int, int]:
     """(year, month) of a month word; a bare month is the nearest on the preferred side."""
     if text[0] in "上下这本当该今":
         moved = add_months(now.date().replace(day=1), shift_of(text))
@@ -132,7 +133,7 @@ _YEAR_PARTS = {
 }  # fmt: skip
 
 
-def named_span(year_month: tuple[int, int | None], part: str | None, now: datetime) -> Span:
+def named_span(year_month: tuple[int, int | None], part: str | None, now: Reference) -> Span:
     """A year or month, or the part of it that a word like 底 or 上半年 names."""
     year, month = year_month
     whole = year_span(year, now) if month is None else month_span(year, month, now)
@@ -149,7 +150,7 @@ def named_span(year_month: tuple[int, int | None], part: str | None, now: dateti
     return days_span(*days, now, "month part")
 
 
-def base_span(match: re.Match[str], now: datetime, prefer: Prefer) -> Span | None:
+def base_span(match: re.Match[str], now: Reference, prefer: Prefer) -> Span | None:
     """The year, month or week of a `BASE`; None when it says nothing."""
     if match["week"]:
         return week_span(now, shift_of(match["week"]))

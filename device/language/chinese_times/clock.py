@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
 from device.language.chinese_times.calendar import any_of
 from device.language.chinese_times.numbers import COUNT, DIGITS, NUMBER, chinese_number
 from device.language.chinese_times.rules import rule
-from device.language.spans import Kind, Piece, Prefer
+from device.language.spans import Kind, Piece, Prefer, Reference
 
 __all__ = ["HOUR", "RULES", "clock_piece"]
 
@@ -27,7 +26,7 @@ _PARTS = {
 """Hours of the parts of a day as people mean them; past 24 they run into the next day."""
 
 
-def _part(match: re.Match[str], _now: datetime, _: Prefer) -> Piece | None:
+def _part(match: re.Match[str], _now: Reference, _: Prefer) -> Piece | None:
     return Piece(0, 0, Kind.PART, hours=_PARTS[match[1]])
 
 
@@ -93,7 +92,7 @@ def _is_clock(match: re.Match[str]) -> bool:
     return not counted and not _COUNTED_BEFORE.search(before)
 
 
-def _clock(match: re.Match[str], _now: datetime, _: Prefer) -> Piece | None:
+def _clock(match: re.Match[str], _now: Reference, _: Prefer) -> Piece | None:
     """三点半, 两点三十, 17点55分23秒, 差五分八点, 八点差五分, 八点过十分."""
     if not _is_clock(match):
         return None
@@ -110,7 +109,7 @@ def _clock(match: re.Match[str], _now: datetime, _: Prefer) -> Piece | None:
     return clock_piece(hour, minute, second, open_hour=1 <= hour <= 12)
 
 
-def _digital(match: re.Match[str], _now: datetime, _: Prefer) -> Piece | None:
+def _digital(match: re.Match[str], _now: Reference, _: Prefer) -> Piece | None:
     """9:30, 09:30:00."""
     hour, minute, second = int(match[1]), int(match[2]), int(match[3] or 0)
     open_hour = 1 <= hour <= 12 and not match[1].startswith("0")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 
 from device.language.chinese_times.bounds import counted_from
-from device.language.spans import UNIT_SECONDS, Kind, Piece, Prefer, Span
+from device.language.spans import UNIT_SECONDS, Kind, Piece, Prefer, Reference, Span, exactly
 
 __all__ = ["Composed", "again", "composed", "joined"]
 
@@ -48,7 +48,7 @@ class Composed:
         return any(piece.floating for piece in self.pieces)
 
 
-def composed(said: str, pieces: Iterable[Piece], now: datetime) -> list[Composed]:
+def composed(said: str, pieces: Iterable[Piece], now: Reference) -> list[Composed]:
     """Neighbouring pieces as expressions: at most one day, part and clock time each."""
     groups: list[tuple[Piece, ...]] = []
     for piece in pieces:
@@ -106,7 +106,7 @@ def _fitting(day: Piece, weekday: Piece) -> Piece:
     return day
 
 
-def _compose(group: tuple[Piece, ...], now: datetime) -> Composed:
+def _compose(group: tuple[Piece, ...], now: Reference) -> Composed:
     begin, stop = group[0].begin, group[-1].stop
     if group[0].kind is Kind.INSTANT and group[0].span is not None:
         return Composed(begin, stop, group[0].span, group)
@@ -122,8 +122,8 @@ def _compose(group: tuple[Piece, ...], now: datetime) -> Composed:
     )
 
 
-def _midnight(moment: datetime) -> datetime:
-    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+def _midnight(moment: Reference) -> datetime:
+    return datetime.combine(moment.date(), time.min, moment.tzinfo)
 
 
 def _hours(midnight: datetime, hours: tuple[int, int] | None, clock: Piece | None) -> Span:
@@ -160,7 +160,7 @@ def _counted(said: str, item: Composed) -> Composed:
     return item if counted is None else Composed(item.begin, counted[1], counted[0], item.pieces)
 
 
-def joined(said: str, items: list[Composed], now: datetime) -> list[Composed]:
+def joined(said: str, items: list[Composed], now: Reference) -> list[Composed]:
     """The expressions with every "A to B" made one range."""
     result: list[Composed] = []
     for item in items:
@@ -196,7 +196,7 @@ def _is_range(said: str, first: Composed, second: Composed) -> bool:
     return bool(_TO.match(gap) or (_AND.match(gap) and _BETWEEN.match(ahead)))
 
 
-def _range(first: Composed, second: Composed, now: datetime) -> Composed:
+def _range(first: Composed, second: Composed, now: Reference) -> Composed:
     if second.dated:
         first, second = _dated(first, second, now)
         end = _end(second)
@@ -213,7 +213,7 @@ def _end(item: Composed) -> datetime:
     return item.span.start if item.span.grain in UNIT_SECONDS else item.span.end
 
 
-def _dated(first: Composed, second: Composed, now: datetime) -> tuple[Composed, Composed]:
+def _dated(first: Composed, second: Composed, now: Reference) -> tuple[Composed, Composed]:
     """Both ends, where one may leave out the year, month or week that the other says.
 
     When both do, the range that holds the present is meant (八月到二月, said in September).
@@ -222,7 +222,7 @@ def _dated(first: Composed, second: Composed, now: datetime) -> tuple[Composed, 
         if first.floating:
             past = again(first, now, Prefer.PAST)
             then = again(second, past.span.start, Prefer.FUTURE)
-            if past.span.start <= now < then.span.end:
+            if past.span.start <= exactly(now) < then.span.end:
                 return past, then
         return first, again(second, first.span.start, Prefer.FUTURE)
     if first.floating:
@@ -230,7 +230,7 @@ def _dated(first: Composed, second: Composed, now: datetime) -> tuple[Composed, 
     return first, second
 
 
-def again(item: Composed, reference: datetime, prefer: Prefer) -> Composed:
+def again(item: Composed, reference: Reference, prefer: Prefer) -> Composed:
     """The expression with its floating dates read against another reference."""
     pieces = []
     for piece in item.pieces:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from device.language.chinese_times.calendar import (
     BASE,
@@ -24,6 +24,7 @@ from device.language.spans import (
     MONTHS_IN_YEAR,
     Piece,
     Prefer,
+    Reference,
     Span,
     add_months,
     days_span,
@@ -33,7 +34,7 @@ from device.language.spans import (
 __all__ = ["RULES"]
 
 
-def _nth_weekday(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _nth_weekday(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """十月的第一个星期一, 下个月最后一个周五, 2018年的第一个星期一."""
     year, word = year_of(match["year"], now), match["month"]
     number = int(chinese_number(match["n"])) if match["n"] else -1
@@ -48,7 +49,7 @@ def _nth_weekday(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece |
     return day_piece(found, now, floating=floating)
 
 
-def _nth_unit(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _nth_unit(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """2021年的第二周, 明年第九个月, 下个月第三天, 去年最后一天."""
     base = base_span(match, now, prefer)
     if base is None:
@@ -58,7 +59,7 @@ def _nth_unit(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | No
     return day_piece(_counted(base, UNITS[match["unit"]], number, 1, now), now)
 
 
-def _edge_units(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _edge_units(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """去年的前10天, 今年最后3周."""
     base = base_span(match, now, prefer)
     if base is None:
@@ -68,7 +69,7 @@ def _edge_units(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | 
     return day_piece(_counted(base, UNITS[match["unit"]], first, length, now), now)
 
 
-def _counted(base: Span, unit: str, first: int, length: int, now: datetime) -> Span | None:
+def _counted(base: Span, unit: str, first: int, length: int, now: Reference) -> Span | None:
     """`length` units of `base` from its `first` on (1 …), or its last ones (−1).
 
     Weeks run from Monday; the first is the one with most of its days in the base (ISO 8601), the

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from device.language.chinese_times.calendar import (
     DAY,
@@ -23,6 +23,7 @@ from device.language.spans import (
     Kind,
     Piece,
     Prefer,
+    Reference,
     Span,
     add_months,
     day_span,
@@ -35,7 +36,7 @@ from device.language.spans import (
 __all__ = ["RULES", "day_of_month", "day_piece"]
 
 
-def day_piece(span: Span | date | None, now: datetime, *, floating: bool = False) -> Piece | None:
+def day_piece(span: Span | date | None, now: Reference, *, floating: bool = False) -> Piece | None:
     """A piece that says a day, or a run of days."""
     if span is None:
         return None
@@ -48,7 +49,7 @@ def _group(match: re.Match[str], name: str) -> str | None:
     return match.groupdict().get(name)
 
 
-def _numeric(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _numeric(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """2015-3-3, 12-11-10 (the year first, as Chinese dates are said), 20150303."""
     year = int(match["y"])
     if len(match["y"]) == 2:
@@ -56,7 +57,7 @@ def _numeric(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     return day_piece(valid_date(year, int(match["m"]), int(match["d"])), now)
 
 
-def _slashed(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _slashed(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """12/1 (month first), 1/2/2020 (day first, month first when it must be), 3/3/15."""
     first, second = int(match["a"]), int(match["b"])
     if not match["y"]:
@@ -67,7 +68,7 @@ def _slashed(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | Non
     return day_piece(valid_date(year, second, first) or valid_date(year, first, second), now)
 
 
-def _year_month(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _year_month(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """2018-10, 2018/10."""
     month = int(match[2])
     return (
@@ -75,7 +76,7 @@ def _year_month(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     )
 
 
-def _date(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _date(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """2018年10月1日, 10月底, 下个月12号, 去年上半年, 明年."""
     year = year_of(match["year"], now)
     month = match["month"]
@@ -101,7 +102,7 @@ def _date(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
     return day_piece(valid_date(*year_month, number), now)
 
 
-def _bare_part(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _bare_part(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """月底, 年初, 上半年, 下旬: of the present month or year."""
     part = match["part"]
     if part.endswith("年") or part.startswith("年"):
@@ -109,14 +110,14 @@ def _bare_part(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     return day_piece(named_span((now.year, now.month), part.removeprefix("月"), now), now)
 
 
-def _half_year(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _half_year(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """上个半年: the half before the present one."""
     index = now.year * 2 + (now.month > 6) + shift_of(match[1])
     part = "下半年" if index % 2 else "上半年"
     return day_piece(named_span((index // 2, None), part, now), now)
 
 
-def day_of_month(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def day_of_month(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """12号: the nearest on the preferred side."""
     number = int(chinese_number(match["day"]))
     step = 1 if prefer is Prefer.FUTURE else -1
@@ -128,7 +129,7 @@ def day_of_month(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece |
     return None
 
 
-def _quarter(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _quarter(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     if shift := _group(match, "shift"):
         moved = add_months(now.date().replace(day=1), 3 * shift_of(shift))
         return day_piece(quarter_span(moved.year, (moved.month - 1) // 3 + 1, now), now)
@@ -138,7 +139,7 @@ def _quarter(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     return day_piece(quarter_span(year, number, now), now)
 
 
-def _several_quarters(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _several_quarters(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """前三季度: the first three of the year."""
     year = year_of(match["year"], now) or now.year
     last = quarter_span(year, int(chinese_number(match["n"])), now)
@@ -150,7 +151,7 @@ _SEASONS = {"春": (3, 3), "夏": (6, 3), "秋": (9, 3), "冬": (12, 3), "暑假
 _SEASON_YEARS = {"今": 0, "去": -1, "明": 1, "来": 1}
 
 
-def _season(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _season(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """去年夏天, 今冬; December opens the winter of its year."""
     first, months = _SEASONS[match["season"]]
     year = year_of(_group(match, "year"), now)
@@ -165,11 +166,11 @@ def _season(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None
     return day_piece(days_span(start, end, now, "season"), now, floating=floating)
 
 
-def _years(first: int, last: int, grain: str, now: datetime) -> Piece | None:
+def _years(first: int, last: int, grain: str, now: Reference) -> Piece | None:
     return day_piece(days_span(date(first, 1, 1), date(last, 12, 31), now, grain), now)
 
 
-def _century(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _century(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """二十世纪九十年代, 上世纪80年代, 21世纪, 1990年代, 九十年代; 20世纪 is 1900 to 1999."""
     century: int | None = None
     if match["n"]:

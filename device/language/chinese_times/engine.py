@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 
 from device.language.chinese_times import (
@@ -22,7 +21,7 @@ from device.language.chinese_times.compose import Composed, again, composed, joi
 from device.language.chinese_times.numbers import compact, simplified
 from device.language.chinese_times.rules import Build
 from device.language.kept import kept
-from device.language.spans import Kind, Piece, Prefer, Span
+from device.language.spans import Kind, Piece, Prefer, Reference, Span, exactly
 
 __all__ = ["Found", "find_chinese"]
 
@@ -46,12 +45,13 @@ _TRIGGERS = frozenset().union(*(one.triggers for one in _RULES))
 
 
 def find_chinese(
-    text: str, now: datetime, prefer: Prefer, foreign: Callable[[str], list[Piece]]
+    text: str, now: Reference, prefer: Prefer, foreign: Callable[[str], list[Piece]]
 ) -> list[Found]:
     """Every time expression of `text`, in reading order, none overlapping.
 
-    `now` is aware: when the words were said, in the speaker's zone. `prefer` settles dates that may
-    lie either side of it. `foreign` finds the pieces written in Latin script among the Chinese.
+    `now` is when the words were said, in the speaker's zone; HourWanted where its day is not
+    enough. `prefer` settles dates that may lie either side of it. `foreign` finds the pieces
+    written in Latin script among the Chinese.
     """
     said = simplified(text)
     if _TRIGGERS.isdisjoint(said) and not _ASCII_LETTER.search(said):
@@ -70,7 +70,7 @@ def find_chinese(
     return found
 
 
-def _found(said: str, item: Composed, now: datetime, left: int, right: int) -> Found:
+def _found(said: str, item: Composed, now: Reference, left: int, right: int) -> Found:
     """`left` and `right`: where its neighbours end and begin; their characters are not its own."""
     span, moment = item.span, any(piece.kind is Kind.INSTANT for piece in item.pieces)
     # A moment counted from now takes no 之前 or 之后 of its own.
@@ -78,12 +78,12 @@ def _found(said: str, item: Composed, now: datetime, left: int, right: int) -> F
     to = bound(said, item.begin, item.stop, span) if free else None
     if to is None or (span.grain == "days" and to.side) or to.begin < left or to.stop > right:
         return Found(item.begin, item.stop, span)
-    if to.until_now and item.floating and span.start > now:
+    if to.until_now and item.floating and span.start > exactly(now):
         span = again(item, now, Prefer.PAST).span
     return Found(to.begin, to.stop, opened(span, to, now))
 
 
-def _pieces(said: str, now: datetime, prefer: Prefer) -> Iterator[Piece]:
+def _pieces(said: str, now: Reference, prefer: Prefer) -> Iterator[Piece]:
     for begin, stop, build, match in _matches(said):
         piece = _built(build, match, now, prefer)
         if piece is not None:
@@ -111,7 +111,7 @@ def _matches(said: str) -> tuple[tuple[int, int, Build, re.Match[str]], ...]:
     return tuple(found)
 
 
-def _built(build: Build, match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _built(build: Build, match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """A date beyond the calendar is not a date (year 0, 10,000 years ago)."""
     try:
         return build(match, now, prefer)

@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
 from device.language.chinese_times import clock, dates
 from device.language.chinese_times.calendar import DAY, MONTH_NUMBER, YEAR, named_span, year_of
 from device.language.chinese_times.numbers import COUNT, DIGITS, chinese_number
 from device.language.chinese_times.rules import rule
-from device.language.spans import Kind, Piece, Prefer, day_span, weekday_near
+from device.language.spans import Kind, Piece, Prefer, Reference, day_span, weekday_near
 
 __all__ = ["RULES"]
 
@@ -19,12 +18,12 @@ _TO = r"\s*(?:-+|~|—+|–|到|至|和|与)\s*"
 """Between the two numbers of 3-5月: the unit is said once, after both."""
 
 
-def _first_year(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _first_year(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     year = year_of(match[1], now)
     return None if year is None else dates.day_piece(named_span((year, None), None, now), now)
 
 
-def _first_month(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _first_month(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     year, number = year_of(match["year"], now), int(chinese_number(match["n"]))
     if not 1 <= number <= 12:
         return None
@@ -32,18 +31,18 @@ def _first_month(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece |
     return dates.day_piece(named_span((near, number), None, now), now, floating=year is None)
 
 
-def _year_of_month(month: int, now: datetime, prefer: Prefer) -> int:
+def _year_of_month(month: int, now: Reference, prefer: Prefer) -> int:
     if prefer is Prefer.PAST:
         return now.year - (month > now.month)
     return now.year + (month < now.month)
 
 
-def _first_hour(match: re.Match[str], _now: datetime, _: Prefer) -> Piece | None:
+def _first_hour(match: re.Match[str], _now: Reference, _: Prefer) -> Piece | None:
     hour = int(chinese_number(match[1]))
     return clock.clock_piece(hour, 0, 0, open_hour=1 <= hour <= 12)
 
 
-def _last_weekday(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _last_weekday(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     number = "一二三四五六日天".index(match[1]) % 7 if match[1] != "天" else 6
     day = day_span(weekday_near(number, now, prefer), now)
     return Piece(0, 0, Kind.DAY, day, weekday=True, floating=True)

@@ -6,14 +6,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from device.language.chinese_times.calendar import YEAR, any_of, year_of
 from device.language.chinese_times.dates import day_piece
 from device.language.chinese_times.lunar import TERMS, last_day, term_day, to_solar
 from device.language.chinese_times.lunar_dates import lunar_day
 from device.language.chinese_times.rules import rule
-from device.language.spans import Piece, Prefer, easter, month_day, nth_weekday, valid_date
+from device.language.spans import (
+    Piece,
+    Prefer,
+    Reference,
+    easter,
+    month_day,
+    nth_weekday,
+    valid_date,
+)
 
 __all__ = ["RULES"]
 
@@ -63,7 +71,7 @@ _WEATHER = frozenset({"雨水", "小雪", "大雪", "白露", "小满", "谷雨"
 """Terms that are also weather, or a name: taken only where something says that a day is meant."""
 
 
-def _near(days: list[date | None], now: datetime, prefer: Prefer) -> date | None:
+def _near(days: list[date | None], now: Reference, prefer: Prefer) -> date | None:
     """The nearest of the days on the preferred side of today."""
     known = [day for day in days if day is not None]
     if prefer is Prefer.PAST:
@@ -90,7 +98,7 @@ def _of_year(name: str, year: int) -> date | None:
     return next((day for day in lunar if day is not None and day.year == year), None)
 
 
-def _holiday(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _holiday(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     name, year = match["name"], year_of(match["year"], now)
     if name in _WEATHER and not match["mark"]:
         return None

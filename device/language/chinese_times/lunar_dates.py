@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from device.language.chinese_times.calendar import LUNAR_MONTH, MONTH_NUMBER, YEAR, year_of
 from device.language.chinese_times.dates import day_piece
 from device.language.chinese_times.lunar import FIRST_YEAR, LAST_YEAR, to_solar
 from device.language.chinese_times.numbers import chinese_number
 from device.language.chinese_times.rules import rule
-from device.language.spans import Piece, Prefer, Span, days_span, valid_date
+from device.language.spans import Piece, Prefer, Reference, Span, days_span, exactly, valid_date
 
 __all__ = ["RULES", "lunar_day"]
 
@@ -27,7 +27,7 @@ _LUNAR_MONTHS = {"正": 1, "冬": 11, "腊": 12}
 
 
 def lunar_day(
-    month: int, day: int, now: datetime, prefer: Prefer, *, leap: bool = False
+    month: int, day: int, now: Reference, prefer: Prefer, *, leap: bool = False
 ) -> date | None:
     """The solar day of a lunar date said with no year: the nearest on the preferred side."""
     reach = LEAP_REACH if leap else 2
@@ -39,7 +39,7 @@ def lunar_day(
     return future[0] if future else None
 
 
-def _lunar(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _lunar(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """农历八月十五, 正月初一, 2015年十月初一, 闰二月初三; off the table it is read as written."""
     word = match["month"].removesuffix("月")
     leap = word.startswith("闰")
@@ -57,20 +57,20 @@ def _lunar(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
 
 
 def _lunar_month(
-    year: int | None, month: int, now: datetime, prefer: Prefer, *, leap: bool
+    year: int | None, month: int, now: Reference, prefer: Prefer, *, leap: bool
 ) -> Piece | None:
     reach = LEAP_REACH if leap else 2
     years = [year] if year else list(range(now.year - reach, now.year + reach + 1))
     each = (_lunar_month_span(y, month, now, leap=leap) for y in years)
     spans = [span for span in each if span is not None]
     if prefer is Prefer.PAST and year is None:
-        spans = [span for span in reversed(spans) if span.start <= now]
+        spans = [span for span in reversed(spans) if span.start <= exactly(now)]
     elif year is None:
-        spans = [span for span in spans if span.end > now]
+        spans = [span for span in spans if span.end > exactly(now)]
     return day_piece(spans[0], now, floating=year is None) if spans else None
 
 
-def _lunar_month_span(year: int, month: int, now: datetime, *, leap: bool) -> Span | None:
+def _lunar_month_span(year: int, month: int, now: Reference, *, leap: bool) -> Span | None:
     first = to_solar(year, month, 1, leap=leap)
     if first is None:
         return None
@@ -78,7 +78,7 @@ def _lunar_month_span(year: int, month: int, now: datetime, *, leap: bool) -> Sp
     return days_span(first, last, now, "month")
 
 
-def _new_year_days(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _new_year_days(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """大年初二, 年三十: the days about the Spring Festival."""
     month, day = (12, 30) if match["day"] == "三十" else (1, _lunar_number(match["day"]))
     year = year_of(match["year"], now)
@@ -88,7 +88,7 @@ def _new_year_days(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece
     return _eve(year, now, prefer)
 
 
-def _eve(year: int | None, now: datetime, prefer: Prefer) -> Piece | None:
+def _eve(year: int | None, now: Reference, prefer: Prefer) -> Piece | None:
     if year:
         first = to_solar(year, 1, 1)
         return day_piece(first - timedelta(days=1), now) if first else None

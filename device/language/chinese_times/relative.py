@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from device.language.chinese_times.calendar import (
     YEAR,
@@ -22,10 +22,12 @@ from device.language.spans import (
     Kind,
     Piece,
     Prefer,
+    Reference,
     Span,
     add_months,
     day_span,
     days_span,
+    exactly,
     from_now,
     quarter_span,
     week_span,
@@ -80,7 +82,7 @@ def amount_of(match: re.Match[str]) -> tuple[float, str]:
     return number * times, unit
 
 
-def shifted(amounts: str, sign: int, start: datetime) -> Span:
+def shifted(amounts: str, sign: int, start: Reference) -> Span:
     """The day or moment that lies a duration like 两年零三个月 before or after `start`."""
     found = [amount_of(match) for match in _ONE_AMOUNT.finditer(amounts)]
     span = from_now(*found[0], sign, start)
@@ -99,7 +101,7 @@ def instant_piece(span: Span) -> Piece:
     return Piece(0, 0, Kind.INSTANT, span)
 
 
-def _whole(span: Span, now: datetime) -> Piece | None:
+def _whole(span: Span, now: Reference) -> Piece | None:
     return instant_piece(span) if span.grain in UNIT_SECONDS else day_piece(span, now)
 
 
@@ -111,7 +113,7 @@ _DAYS = {
 }  # fmt: skip
 
 
-def _day(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _day(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     return day_piece(now.date() + timedelta(days=_DAYS[match[1]]), now)
 
 
@@ -120,7 +122,7 @@ WEEKDAYS = (
 )
 
 
-def _week(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _week(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """上周, 下下周三, 这个周末, 周五."""
     prefix, day = match["prefix"], match["day"]
     if day is None:
@@ -137,14 +139,14 @@ def _week(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
     return Piece(0, 0, Kind.DAY, day_of, weekday=True)
 
 
-def _weekday_after(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _weekday_after(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """两周后的周六: that day of the week so many weeks on."""
     monday = week_span(now, int(chinese_number(match["n"]))).start.date()
     day_of = day_span(monday + timedelta(days=WEEKDAYS[match["day"]]), now)
     return Piece(0, 0, Kind.DAY, day_of, weekday=True)
 
 
-def _ago_or_later(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _ago_or_later(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """三天前, 两年零三个月后, 再过五分钟."""
     sign, amounts = (-1 if "前" in (match["side"] or "") else 1), match["amounts"]
     if _SAID_YEAR.match(amounts) or _CALENDAR_DAY.match(amounts):
@@ -152,7 +154,7 @@ def _ago_or_later(match: re.Match[str], now: datetime, _: Prefer) -> Piece | Non
     return _whole(shifted(match["amounts"], sign, now), now)
 
 
-def _window(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _window(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """过去两周 ends where today begins, 未来三天 begins tomorrow, 最近三天 includes today."""
     side, amount = match["side"], _ONE_AMOUNT.fullmatch(match["amounts"])
     if amount is None:
@@ -161,8 +163,8 @@ def _window(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     back = side[0] in "最近过前上" or side == "之前"
     today = day_span(now.date(), now)
     if unit in UNIT_SECONDS:
-        edge = from_now(number, unit, -1 if back else 1, now).start
-        return instant_piece(Span(min(edge, now), max(edge, now), "days"))
+        moment, edge = exactly(now), from_now(number, unit, -1 if back else 1, now).start
+        return instant_piece(Span(min(edge, moment), max(edge, moment), "days"))
     if unit == "quarter":
         return _quarters_window(int(number), now, back=back)
     if back:
@@ -171,31 +173,32 @@ def _window(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     return day_piece(Span(today.end, from_now(number, unit, 1, today.end).start, "days"), now)
 
 
-def _quarters_window(number: int, now: datetime, *, back: bool) -> Piece | None:
+def _quarters_window(number: int, now: Reference, *, back: bool) -> Piece | None:
     first = add_months(now.date().replace(day=1), -3 * number if back else 3)
     span = quarter_span(first.year, (first.month - 1) // 3 + 1, now)
     end = add_months(span.start.date(), 3 * number) - timedelta(days=1)
     return day_piece(days_span(span.start.date(), end, now, "quarters"), now)
 
 
-def _within(match: re.Match[str], now: datetime, prefer: Prefer) -> Piece | None:
+def _within(match: re.Match[str], now: Reference, prefer: Prefer) -> Piece | None:
     """三天内, 24小时之内: from now on, or up to now when the words speak of the past."""
     span = shifted(match["amounts"], -1 if prefer is Prefer.PAST else 1, now)
     if span.grain in UNIT_SECONDS:
-        return instant_piece(Span(min(span.start, now), max(span.start, now), "range"))
+        moment = exactly(now)
+        return instant_piece(Span(min(span.start, moment), max(span.start, moment), "range"))
     today = day_span(now.date(), now)
     return day_piece(Span(min(span.start, today.start), max(span.end, today.end), "range"), now)
 
 
-def _up_to_now(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _up_to_now(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """三个多月以来, 一周来: that long up to now."""
-    return instant_piece(Span(shifted(match["amounts"], -1, now).start, now, "range"))
+    return instant_piece(Span(shifted(match["amounts"], -1, now).start, exactly(now), "range"))
 
 
 _PAIRS = {"昨今": -1, "今明": 0, "明后": 1}
 
 
-def _pair(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _pair(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """今明两天, 今明两年."""
     first = _PAIRS[match[1]]
     if match[2] == "年":
@@ -205,10 +208,11 @@ def _pair(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
     return day_piece(days_span(start, start + timedelta(days=1), now, "days"), now)
 
 
-def _left(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _left(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """还剩5分钟: from now until then."""
     span = shifted(match["amounts"], 1, now)
-    return instant_piece(Span(now, span.start, "range")) if span.grain in UNIT_SECONDS else None
+    fine = span.grain in UNIT_SECONDS
+    return instant_piece(Span(exactly(now), span.start, "range")) if fine else None
 
 
 _PAST_DAYS = frozenset(
@@ -217,23 +221,25 @@ _PAST_DAYS = frozenset(
 _LONG_DAYS = frozenset({"前阵子", "前段时间", "最近", "近来", "近期"})
 
 
-def _vague_days(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _vague_days(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     week = timedelta(days=14 if match[1] in _LONG_DAYS else 7)
     today = now.date()
     days = (today - week, today) if match[1] in _PAST_DAYS else (today, today + week)
     return day_piece(days_span(*days, now, "days"), now)
 
 
-def _now(_match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
-    return instant_piece(Span(now, now + timedelta(seconds=1), "second"))
+def _now(_match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
+    moment = exactly(now)
+    return instant_piece(Span(moment, moment + timedelta(seconds=1), "second"))
 
 
-def _this_time(_match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _this_time(_match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """明天这个时候: the present time of another day."""
-    return Piece(0, 0, Kind.CLOCK, clock=(now.hour, now.minute, 0))
+    moment = exactly(now)
+    return Piece(0, 0, Kind.CLOCK, clock=(moment.hour, moment.minute, 0))
 
 
-def _same_day(match: re.Match[str], now: datetime, _: Prefer) -> Piece | None:
+def _same_day(match: re.Match[str], now: Reference, _: Prefer) -> Piece | None:
     """去年的今天, 三个月前的今天."""
     if match["amounts"]:
         return day_piece(shifted(match["amounts"], -1, now), now)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
-from device.language.spans import Piece, Prefer
+from device.language.spans import Piece, Prefer, Reference
 
 __all__ = ["Build", "Rule", "rule"]
 
-Build = Callable[[re.Match[str], datetime, Prefer], Piece | None]
-"""Makes a piece of a match, said at an aware time; None when it says no time after all."""
+Build = Callable[[re.Match[str], Reference, Prefer], Piece | None]
+"""Makes a piece of a match, said on an aware day or moment; None when it says no time after all."""
 
 
 @dataclass(frozen=True, slots=True)

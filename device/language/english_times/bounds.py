@@ -93,10 +93,10 @@ def bounded(name: str, found: When, span: Span, now: Context) -> Span:
         return _before(end if name == "by" else start, now)
     if name == "after":
         return Span(end, end + OPEN_END, AFTER)
-    if name == "from" or start > now.now:
+    if name == "from" or start > now.moment:
         return Span(start, start + OPEN_END, FROM)
-    return Span(start, max(now.now, span.end), AFTER)
+    return Span(start, max(now.moment, span.end), AFTER)
 
 
 def _before(end: datetime, now: Context) -> Span:
-    return Span(now.now if now.now < end else end - OPEN_END, end, BEFORE)
+    return Span(now.moment if now.moment < end else end - OPEN_END, end, BEFORE)

@@ -78,7 +78,7 @@ def in_length(s: Tokens, i: int, now: Context) -> tuple[Days | Moment, int] | No
     if word != "within" and not less:
         return reached, after
     if isinstance(reached, Moment):
-        return Moment(now.now, reached.start, "range"), after
+        return Moment(now.moment, reached.start, "range"), after
     return Days(now.today, reached.stop, "range", relative=True), after
 
 
@@ -123,7 +123,7 @@ def _window(span: Length, sign: int, now: Context) -> Days | Moment:
     origin = now.now if sign < 0 or unit in _FINE else now.now + timedelta(days=1)
     reached = shifted(origin, span, sign)
     if isinstance(reached, datetime):
-        return Moment(min(reached, now.now), max(reached, now.now), unit)
+        return Moment(min(reached, now.moment), max(reached, now.moment), unit)
     if unit == "business day" and sign > 0:
         first, stop = shifted(now.now, ((1.0, unit),), 1), shifted(now.now, span, 1)
         return Days(_midnight(first).date(), _midnight(stop).date() + timedelta(days=1), "days")

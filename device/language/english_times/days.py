@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, time, timedelta
 
 from device.language.english_times.calendar import month, plain_year, resolve
@@ -32,21 +32,21 @@ _FINE = frozenset({"second", "minute", "hour"})
 def day_item(s: Tokens, i: int, now: Context) -> tuple[Item, int] | None:
     """The longest thing at token `i` that names days (or a moment counted from now)."""
     best: tuple[Item, int] | None = None
-    for found in _readings(s, i, now):
+    # Of readings as long as each other the first counts.
+    for timed in _RULES:
+        found = timed(s, i, now)
+        if found is not None and (best is None or found[1] > best[1]):
+            best = found
+    for found in (
+        decade(s, i),
+        century(s, i),
+        plain_year(s, i),
+        calendar_date(s, i, now),
+        month(s, i),
+    ):
         if found is not None and (best is None or found[1] > best[1]):
             best = found
     return best or nth_weekday_name(s, i)
-
-
-def _readings(s: Tokens, i: int, now: Context) -> Iterator[tuple[Item, int] | None]:
-    """What each rule reads at token `i`; of readings as long as each other the first counts."""
-    for timed in _RULES:
-        yield timed(s, i, now)
-    yield decade(s, i)
-    yield century(s, i)
-    yield plain_year(s, i)
-    yield calendar_date(s, i, now)
-    yield month(s, i)
 
 
 def one_day_at(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
@@ -148,7 +148,7 @@ def _run(
     if more:
         bound = datetime.combine(day, time.min, now.now.tzinfo)
         if sign < 0:
-            return Moment(min(now.now, bound - timedelta(days=365)), bound, "before")
+            return Moment(min(now.moment, bound - timedelta(days=365)), bound, "before")
         return Moment(bound + timedelta(days=1), bound + timedelta(days=366), "after")
     return Days(day, day + timedelta(days=1), "day", relative=True, offset_unit=amounts[-1][1])
 

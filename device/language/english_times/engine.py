@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from device.language.english_times import holidays
 from device.language.english_times.bounds import bounded, leading, trailing
@@ -26,7 +25,7 @@ from device.language.english_times.lexicon import (
 from device.language.english_times.ranges import range_at, with_end
 from device.language.english_times.values import Clock, ClockRange, Context
 from device.language.kept import kept
-from device.language.spans import Kind, Piece, Prefer, Span
+from device.language.spans import Kind, Piece, Prefer, Reference, Span
 
 __all__ = ["Found", "find_english", "pieces"]
 
@@ -82,11 +81,11 @@ _PAIRED = {
 """Common words that begin an expression only before these."""
 
 
-def find_english(text: str, reference: datetime, prefer: Prefer) -> list[Found]:
+def find_english(text: str, reference: Reference, prefer: Prefer) -> list[Found]:
     """Every time expression of `text`, in reading order, none overlapping.
 
-    `reference` is aware: when the words were said, in the speaker's zone. `prefer` settles dates
-    that may lie either side of it.
+    `reference` is when the words were said, in the speaker's zone; HourWanted where its day is not
+    enough. `prefer` settles dates that may lie either side of it.
     """
     if _timeless(text):
         return []
@@ -203,7 +202,7 @@ def _end_of_day(s: Tokens, i: int, now: Context) -> When | None:
     return When(i, day[1], day=day[0], clock=last) if day else None
 
 
-def pieces(text: str, reference: datetime, prefer: Prefer) -> list[Piece]:
+def pieces(text: str, reference: Reference, prefer: Prefer) -> list[Piece]:
     """The dates and hours written in figures or English inside a text of another language."""
     if _timeless(text):
         return []

@@ -43,7 +43,7 @@ def span_of(found: When, now: Context) -> Span | None:
 
 def _part(day: date, part: Part, now: Context) -> Span:
     start, end = _moment(part.first, day, now), _moment(part.last, day, now)
-    return Span(max(start, now.now) if part.onward and now.now < end else start, end, "part")
+    return Span(max(start, now.moment) if part.onward and now.moment < end else start, end, "part")
 
 
 def _moment(hours: float, day: date, now: Context) -> datetime:
@@ -67,7 +67,7 @@ def _settled(clock: Clock, part: Part | None, day: date, now: Context) -> float:
         # Said in the small hours, "tonight at 2" is still this night.
         return (
             hours - DAY
-            if hours >= DAY and day == now.today and now.now.hour < SMALL_HOURS
+            if hours >= DAY and day == now.today and now.moment.hour < SMALL_HOURS
             else hours
         )
     if not clock.open:

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 
 from device.language.english_times.lexer import Tokens
 from device.language.english_times.lexicon import CARDINALS, MONTHS, ORDINALS, UNITS
-from device.language.spans import from_now
+from device.language.spans import Reference, Today, exactly, from_now
 
 __all__ = [
     "Length",
@@ -149,7 +149,7 @@ def _continues(s: Tokens, i: int, unit: str) -> bool:
     return order.index(finer[0]) > order.index(unit)
 
 
-def shifted(origin: datetime, span: Length, sign: int) -> datetime | date:
+def shifted(origin: Reference, span: Length, sign: int) -> datetime | date:
     """`origin` moved by a length: a moment when it has hours or less, else the day reached."""
     day: date = origin.date()
     for value, unit in span:
@@ -158,17 +158,14 @@ def shifted(origin: datetime, span: Length, sign: int) -> datetime | date:
         elif unit == "weekend":
             day += timedelta(weeks=sign * round(value))
         elif unit == "century":
-            day = from_now(value * 10, "decade", sign, _at(origin, day)).start.date()
+            day = from_now(value * 10, "decade", sign, Today(day)).start.date()
         elif unit not in _FINE:
-            day = from_now(value, unit, sign, _at(origin, day)).start.date()
+            day = from_now(value, unit, sign, Today(day)).start.date()
     fine = [value * _FINE[unit] for value, unit in span if unit in _FINE]
     if not fine:
         return day
-    return _at(origin, day) + timedelta(seconds=sign * sum(fine))
-
-
-def _at(origin: datetime, day: date) -> datetime:
-    return origin.replace(year=day.year, month=day.month, day=day.day)
+    moment = exactly(origin).replace(year=day.year, month=day.month, day=day.day)
+    return moment + timedelta(seconds=sign * sum(fine))
 
 
 def _business_days(day: date, steps: int) -> date:

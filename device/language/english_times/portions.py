@@ -180,7 +180,7 @@ def rest(s: Tokens, i: int, now: Context) -> tuple[Days | Moment, int] | None:
     unit = UNITS.get(s.words[j], "") if len(s.words[j]) > 1 else ""
     if unit == "day":
         midnight = datetime.combine(now.today + timedelta(days=1), time.min, now.now.tzinfo)
-        return Moment(now.now, midnight, "range"), j + 1
+        return Moment(now.moment, midnight, "range"), j + 1
     if unit in ("", "second", "minute", "hour"):
         found = month(s, j)
         days = resolve(found[0], now) if found else None
@@ -206,10 +206,10 @@ def to_date(s: Tokens, i: int, now: Context) -> tuple[Moment, int] | None:
             return _until_now(unit, now), i + 4
     if s.words[i : i + 2] == ["to", "date"] and s.words[i - 1] not in ("up", "equals", "date"):
         closes = not s.words[i + 2][:1].isalnum()
-        return (Moment(now.now - LOOK_BACK, now.now, "before"), i + 2) if closes else None
+        return (Moment(now.moment - LOOK_BACK, now.moment, "before"), i + 2) if closes else None
     return None
 
 
 def _until_now(unit: str, now: Context) -> Moment:
     first, _ = unit_days(unit, 0, now.today)
-    return Moment(datetime.combine(first, time.min, now.now.tzinfo), now.now, "range")
+    return Moment(datetime.combine(first, time.min, now.now.tzinfo), now.moment, "range")

@@ -47,15 +47,20 @@ _NOW: tuple[tuple[str, ...], ...] = (
     ("right", "now"), ("just", "now"), ("now",), ("at", "the", "moment"), ("at", "present"),
     ("at", "this", "time"), ("at", "this", "moment"), ("currently",), ("presently",),
 )  # fmt: skip
+_PHRASES_BEGIN = frozenset(words[0] for words, _ in _PHRASES)
+_NOW_BEGINS = frozenset(words[0] for words in _NOW)
+"""First words: nearly every token is none, and needs no further look."""
 _PERIOD_CUES = word_set("in for of during over this unavailable throughout within all by")
 
 
 def present(s: Tokens, i: int, now: Context) -> tuple[Moment, int] | None:
     """Now, at the moment; not "now that"."""
+    if s.words[i] not in _NOW_BEGINS:
+        return None
     for words in _NOW:
         after = i + len(words)
         if tuple(s.words[i:after]) == words and s.words[after] != "that":
-            return Moment(now.now, now.now + timedelta(seconds=1), "second"), after
+            return Moment(now.moment, now.moment + timedelta(seconds=1), "second"), after
     return None
 
 
@@ -65,6 +70,8 @@ def named_day(s: Tokens, i: int, now: Context) -> tuple[Days, int] | None:
         return _day(now, _NAMED[s.words[i]], i + 1)
     article = s.words[i] == "the"
     j = i + 1 if article else i
+    if s.words[j] not in _PHRASES_BEGIN:
+        return None
     for words, steps in _PHRASES:
         if tuple(s.words[j : j + len(words)]) != words:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from device.language.spans import Prefer
+from device.language.spans import Prefer, Reference, exactly
 
 __all__ = [
     "Bound",
@@ -28,16 +28,22 @@ DAY = timedelta(days=1)
 class Context:
     """When the words were said, and on which side of it an open date lies."""
 
-    now: datetime
+    now: Reference
     prefer: Prefer
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "now", self.now.replace(microsecond=0))
+        if isinstance(self.now, datetime):
+            object.__setattr__(self, "now", self.now.replace(microsecond=0))
 
     @property
     def today(self) -> date:
         """The speaker's date."""
         return self.now.date()
+
+    @property
+    def moment(self) -> datetime:
+        """The moment itself, for who cannot do with the day."""
+        return exactly(self.now)
 
 
 @dataclass(frozen=True, slots=True)

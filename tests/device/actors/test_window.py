@@ -246,6 +246,32 @@ def test_a_battery_that_falls_under_the_floor_stops_work(loop: VirtualLoop, whic
     assert 500.0 <= loop.run_until_complete(story()) <= 500.0 + LAW
 
 
+def test_a_source_that_announces_is_read_once_at_a_moment(loop: VirtualLoop) -> None:
+    clock = LoopClock(EPOCH)
+    source = script(clock, Interval(start=0.0, end=1000.0))
+    read: list[float] = []
+
+    class Counted(ScriptedConditions):
+        async def read(self) -> Conditions:
+            read.append(clock.now() - EPOCH)
+            return source.at(clock.now())
+
+        def next_change(self, now: float) -> float | None:
+            return source.next_change(now)
+
+    window = Window(clock, Counted((), clock.now))
+
+    async def story() -> None:
+        await window.opened()
+        assert await window.run_while_open(lambda: clock.sleep(1e9)) == "interrupted"
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await window.opened()
+
+    loop.run_until_complete(story())
+    assert read == [0.0, 60.0, 1000.0]
+
+
 def test_a_sleeping_phone_costs_no_wake_up(loop: VirtualLoop) -> None:
     clock = LoopClock(EPOCH)
     window = Window(clock, script(clock, Interval(start=10 * 86_400.0, end=11 * 86_400.0)))

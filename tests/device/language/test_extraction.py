@@ -134,6 +134,12 @@ def test_an_event_has_its_parts() -> None:
     assert draft.planned
 
 
+def test_what_is_over_the_same_day_is_no_plan_any_more() -> None:
+    told = "There is a concert today at 3 pm"
+    at = [datetime(2026, 5, 13, hour, tzinfo=SHANGHAI).timestamp() for hour in (9, 20, 10)]
+    assert [len(extract(told, "user", when, SHANGHAI)) for when in at] == [1, 0, 1]
+
+
 def test_the_clause_before_a_question_is_kept() -> None:
     (draft,) = extract("下周我会去北京旅游，可以给我一些建议吗？", "user", AT, SHANGHAI)
     assert (draft.kind, draft.text, draft.place) == (DraftKind.EVENT, "下周我会去北京旅游", "北京")

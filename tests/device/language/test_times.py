@@ -119,6 +119,43 @@ def test_words_that_are_no_times(text: str) -> None:
     assert find_times(text, NOON) == []
 
 
+@pytest.mark.parametrize(
+    "text", ["dinner on Friday at 7", "周五晚上七点吃饭", "from 10 to 12 June"]
+)
+def test_a_day_reads_the_same_at_every_hour(text: str) -> None:
+    hours = [NOON.replace(hour=hour, minute=59, microsecond=7) for hour in (0, 7, 23)]
+    readings = [find_times(text, at) for at in hours]
+    assert readings[0] == readings[1] == readings[2] != []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "call back in 2 hours",
+        "where are you now",
+        "before Friday",
+        "since Monday",
+        "later today",
+        "两个小时后打电话",
+        "现在在哪",
+        "周五之前",
+        "周一以来",
+        "还剩5分钟",
+    ],
+)
+def test_what_counts_from_the_moment_moves_with_it(text: str) -> None:
+    later = NOON + timedelta(hours=3)
+    (first,), (second,) = find_times(text, NOON), find_times(text, later)
+    assert (first.start, first.end) != (second.start, second.end)
+    assert find_times(text, NOON) == [first]
+
+
+def test_a_day_is_read_once_for_every_zone() -> None:
+    zones = [timezone(timedelta(hours=hours)) for hours in (-8, 0, 8)]
+    starts = [find_times("tomorrow", NOON.replace(tzinfo=zone))[0].start for zone in zones]
+    assert [a - b for a, b in pairwise(starts)] == [8 * 3600.0, 8 * 3600.0]
+
+
 def test_a_reference_without_a_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="time zone"):
         find_times("today", datetime(2026, 5, 13))  # noqa: DTZ001

@@ -123,8 +123,20 @@ def test_when_of_someone_else_goes_to_structured_and_raw() -> None:
     assert route.layers == (Layer.STRUCTURED, Layer.RAW)
 
 
+def test_another_model_or_floor_answers_for_itself() -> None:
+    first, second = (
+        Parameters.of(weights_giving(*given), ROUTER, version=1)
+        for given in ((0.9, 0.3, 0.3), (0.3, 0.9, 0.3))
+    )
+    low, high = (Floors(floor, floor, floor) for floor in (0.1, 0.6))
+    for _ in range(2):
+        assert Router(first, floors=high).route(PLAIN, NOW).layers == (Layer.WORKING,)
+        assert Router(second, floors=high).route(PLAIN, NOW).layers == (Layer.STRUCTURED,)
+        assert Router(second, floors=low).route(PLAIN, NOW).layers == tuple(Layer)
+
+
 def test_the_floor_is_a_setting() -> None:
-    parameters = router_of(weights_giving(0.05, 0.6, 0.3))._parameters
+    parameters = Parameters.of(weights_giving(0.05, 0.6, 0.3), ROUTER, version=1)
 
     def layers(chosen: float | None) -> tuple[Layer, ...]:
         settings = Settings(layer_floor=chosen)
@@ -141,7 +153,7 @@ POLICY = {"floor_working": 0.04, "floor_structured": 0.35, "floor_raw": 0.2}
 
 
 def test_each_layer_has_the_floor_of_its_release() -> None:
-    parameters = router_of(weights_giving(0.05, 0.3, 0.3))._parameters
+    parameters = Parameters.of(weights_giving(0.05, 0.3, 0.3), ROUTER, version=1)
     floors = Floors.in_force(None, POLICY)
     assert floors == Floors(working=0.04, structured=0.35, raw=0.2, source="release")
     route = Router(parameters, floors=floors).route(PLAIN, NOW)
@@ -154,7 +166,7 @@ def test_what_the_owner_chose_wins_over_the_release_even_where_it_is_the_default
 
 
 def test_a_release_that_gives_every_layer_up_is_not_followed() -> None:
-    parameters = router_of(weights_giving(0.03, 0.3, 0.15))._parameters
+    parameters = Parameters.of(weights_giving(0.03, 0.3, 0.15), ROUTER, version=1)
     route = Router(parameters, floors=Floors.in_force(None, POLICY)).route(PLAIN, NOW)
     assert (route.decided_by, route.layers) == ("fallback", tuple(Layer))
 

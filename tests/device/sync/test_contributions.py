@@ -11,13 +11,14 @@ import pytest
 from device.learning import ExampleStore
 from device.observer import Charged, Released, Tallied
 from device.sync.adoption import Shelf
-from device.sync.contributions import Contributions
+from device.sync.contributions import LOCAL_EPOCHS, Contributions
 from device.sync.outbox import Outbox
 from device.sync.usage import Usage
 from privacy import BUDGETS, Ledger
 from privacy.accounting import pure_units, rho_units
 from privacy.chain import LocalMechanism, Reserve
 from privacy.streams import USAGE_DIMENSION, USAGE_HISTOGRAMS
+from protocol.models import ROUTER, ModelSpec, head_dimension
 from protocol.rounds import Round
 from protocol.update import decode_report
 from tests.device.conftest import Notes
@@ -35,14 +36,16 @@ class Phone:
         self.ledger = Ledger(logs["ledger"], BUDGETS["demo"])
         self.outbox = Outbox(logs["outbox"])
         self.usage = Usage(logs["usage"])
+        self.examples = ExampleStore(logs["examples"])
+        self.rng = np.random.Generator(np.random.Philox(key=1))
         self._contributions = Contributions(
             ledger=self.ledger,
             bits=os.urandom,
             outbox=self.outbox,
             usage=self.usage,
-            examples=ExampleStore(logs["examples"]),
+            examples=self.examples,
             shelf=Shelf(logs["releases"]),
-            rng=np.random.Generator(np.random.Philox(key=1)),
+            rng=self.rng,
             clock=Clock(),
             observer=self.notes,
             helper_key=helper_key,
@@ -155,3 +158,32 @@ def test_a_pinned_helper_is_the_only_one_from_the_start(vault: Vault) -> None:
     assert "helper" in problem
     assert phone.ledger.spent().charges == 0
     assert phone.join(usage_round(2, OTHER_KEY)) == (("usage/2",), ())
+
+
+def test_a_round_that_has_its_report_is_no_more_work(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan names an open round at every sync, for weeks after this phone has reported."""
+    phone, rng = Phone(vault), np.random.Generator(np.random.Philox(key=1))
+    trained: list[int] = []
+
+    def train(spec: ModelSpec, *data: object, epochs: int, **how: object) -> object:
+        del data, how
+        trained.append(epochs)
+        for _ in range(epochs):
+            phone.rng.permutation(2)
+        return np.zeros(head_dimension(spec), np.float32)
+
+    for query in ("one", "two"):
+        phone.examples.add_router(np.zeros(ROUTER.layers[0], np.float32), [0, 1, 0], query=query)
+    monkeypatch.setattr("device.sync.contributions.local_update", train)
+    monkeypatch.setattr(Shelf, "weights", lambda _self, _model: {})
+    rounds = (usage_round(), descriptor("router", dimension=head_dimension(ROUTER)))
+    assert phone.join(*rounds) == (("usage/1", "router/1"), ())
+    monkeypatch.setattr(Usage, "answers", None)
+    assert phone.join(*rounds) == ((), ())
+    assert trained == [LOCAL_EPOCHS]
+    # What else the generator decides, such as when to sync next, is as if it had trained.
+    for _ in range(2 * LOCAL_EPOCHS):
+        rng.permutation(2)
+    assert phone.rng.random() == rng.random()
