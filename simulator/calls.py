@@ -16,7 +16,9 @@ from simulator.lanes import LaneLoop
 
 __all__ = ["BATCHED", "AskAll", "Call", "LaneRef", "Outcome", "ask_each", "joined"]
 
-BATCHED: Final = frozenset({"append", "commit", "drop", "held", "known", "lookups", "newest"})
+BATCHED: Final = frozenset(
+    {"append", "commit", "drop", "enrolments", "held", "known", "lookups", "newest"}
+)
 """Methods that take a list and give an outcome for each of its items, as a `Batcher` asks them."""
 
 Outcome = tuple[Any, BaseException | None]

@@ -9,7 +9,7 @@ import structlog
 
 from cloud.actors.intake import Outcome, UploadRow
 from cloud.actors.partials import Offer, Piece
-from cloud.actors.registry import EnrolmentRefused
+from cloud.actors.registry import EnrolmentRefused, Wanted
 from cloud.faults import outage
 from protocol.errors import RefusalCode, SignatureInvalid
 from protocol.identity import verify
@@ -160,15 +160,13 @@ class Connection:
         if wait := self._core.rations.enrolment(self._now):
             self._refuse("limit", "too many enrolments", self._core.spread(wait))
             return
-        try:
-            device_id: str = await self._core.registry.ask(
-                "enrol", event.token, event.public_key, self._now
-            )
-        except EnrolmentRefused as refusal:
-            self._refuse(cast(RefusalCode, refusal.code))
+        wanted = Wanted(event.token, event.public_key, self._now)
+        outcome = await self._core.enrolments.submit(wanted)
+        if isinstance(outcome, EnrolmentRefused):
+            self._refuse(cast(RefusalCode, outcome.code))
             return
         self._core.rations.enrolled()
-        self._session.accept_enrol(device_id)
+        self._session.accept_enrol(outcome)
         self._core.metrics.enrolments.inc()
 
     async def _prove(self, event: ProofOffered) -> None:

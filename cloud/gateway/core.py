@@ -16,7 +16,7 @@ from typing import Final, TypeAlias, cast
 from cloud.actors.intake import COMMITTED, Outcome, UploadRow
 from cloud.actors.mailbox import MailRefused
 from cloud.actors.partials import Offer, Piece
-from cloud.actors.registry import Device
+from cloud.actors.registry import Device, EnrolmentRefused, Wanted
 from cloud.actors.runtime import Ref
 from cloud.gateway.batcher import Batcher, Sharded, Sleep
 from cloud.gateway.connection import Connection
@@ -112,7 +112,7 @@ class GatewayCore:
     ) -> None:
         self.metrics = metrics or Metrics()
         self.timer = timer
-        self.registry, self.publisher = registry, publisher
+        self.publisher = publisher
         self.binding = binding
         self._rounds, self._library = rounds, library
         self._bits, self._sign, self._revisit = bits, sign, revisit
@@ -123,6 +123,9 @@ class GatewayCore:
         self._live: dict[str, Connection] = {}
         """By device. Not weak: whether a session is superseded must not be up to the garbage
         collector, for its hint draws from the bits that a seed replays."""
+        self.enrolments: Batcher[Wanted, str | EnrolmentRefused] = Batcher(
+            registry, "enrolments", sleep
+        )
         self.lookups: Batcher[str, Device | None] = Batcher(registry, "lookups", sleep)
         shards = intake if isinstance(intake, Sequence) else [intake]
         self.known: Sharded[tuple[str, bytes], bytes | None] = Sharded(
@@ -254,6 +257,7 @@ class GatewayCore:
     async def close(self) -> None:
         """See the reports already taken through their commit."""
         for batcher in (
+            self.enrolments,
             self.lookups,
             self.known,
             self._receipts,

@@ -140,11 +140,7 @@ class Contributions:
         to train on: another base version in use, or no example yet."""
         spec = SPECS[descriptor.task]
         weights = self._base_of(descriptor)
-        try:
-            self._gate.check(descriptor, at=self._clock.now())
-        except (RoundAlreadyCharged, RoundRefused):
-            self._draw_all_the_same(descriptor.task, weights)
-            raise
+        self._gate.check(descriptor, at=self._clock.now())
         if weights is None or not self._examples.count(descriptor.task):
             return np.zeros(head_dimension(spec), dtype=np.float32)
         inputs, labels = self._examples.training_set(descriptor.task)
@@ -157,11 +153,3 @@ class Contributions:
         if self._shelf.version(descriptor.task) != descriptor.base_version:
             return None
         return self._shelf.weights(descriptor.task)
-
-    def _draw_all_the_same(self, task: str, weights: Weights | None) -> None:
-        """Draw the orders in which a training would take the examples: the same generator spreads
-        the next sync, and a phone that has reported comes back when it would have anyway."""
-        examples = self._examples.count(task)
-        if examples and weights is not None:
-            for _ in range(LOCAL_EPOCHS):
-                self._rng.permutation(examples)

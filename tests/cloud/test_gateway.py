@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cloud.gateway.batcher import Batcher
 from cloud.service import Cloud
 from privacy.receipts import open_receipt
 from protocol.messages import UploadBegin
@@ -263,7 +264,7 @@ async def test_tokens_when_enrolment_is_closed(cloud: Cloud) -> None:
 
     core = cloud.endpoint()
     closed = Registry(cloud.config.database_url)
-    core.registry = _Direct(closed)
+    core.enrolments = Batcher(_Direct(closed), "enrolments")
     _, events = await connect(Phone(1), core, token="guess")
     assert outcome(events) == "bad_token"
     assert _refusals(cloud, "bad_token") == 1

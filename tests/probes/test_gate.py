@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -125,7 +124,4 @@ def test_virtual_phones_of_one_host_share_an_examiner() -> None:
         assert isinstance(first, Examiner)
         assert first is second
     finally:
-        for life in host._lives:
-            life.cancel()
-        host._loop.run_until_complete(asyncio.gather(*host._lives, return_exceptions=True))
-        host._loop.close()
+        host.close()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from cloud.actors.partials import Offer, Piece
-from cloud.actors.registry import Device
+from cloud.actors.registry import Device, EnrolmentRefused, Wanted
 from cloud.gateway.connection import Connection
 from cloud.gateway.core import GatewayCore
 from cloud.gateway.limits import Limits, Rations
@@ -235,11 +235,10 @@ class _Registry:
     def __init__(self) -> None:
         self._public = PHONE.public
 
-    async def ask(self, method: str, *values: Any) -> Any:
-        if method == "enrol":
-            _, self._public, _ = values
-            return DEVICE
-        raise AssertionError(method)
+    def enrolments(self, wanted: list[Wanted]) -> list[str | EnrolmentRefused]:
+        [one] = wanted
+        self._public = one.public_key
+        return [DEVICE]
 
     def lookups(self, device_ids: list[str]) -> list[Device | None]:
         return [Device(DEVICE, self._public, NOW, None) for _ in device_ids]
@@ -260,10 +259,11 @@ class Gateway:
         self._hazard = hazard
         self.timer = lambda: 0.0
         self.metrics = METRICS
-        self.registry = _Registry()
+        registry = _Registry()
         self.posts = None
         self.rations = Rations(Limits())
-        self.lookups = _Slot(self.registry.lookups)
+        self.enrolments = _Slot(registry.enrolments)
+        self.lookups = _Slot(registry.lookups)
         self.known = _Slot(store.known)
         self.commits = _Slot(lambda rows: self._written("commit", store.commit, rows))
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from device.recall import lexical
 from device.recall.analysis import terms
-from device.recall.lexical import LENGTH_WEIGHT, SATURATION, LexicalIndex, _hashed
+from device.recall.bm25 import LENGTH_WEIGHT, SATURATION
+from device.recall.lexical import LexicalIndex, _hashed
 from device.recall.postings import find
 
 WORDS = st.lists(st.sampled_from(["cat", "dog", "boat", "tree", "lamp"]), min_size=1, max_size=6)
