@@ -1,6 +1,6 @@
 """One world of the fleet benchmark, played in a process of its own so that its memory is its own.
 
-    python -m tests.benchmarks.fleet_world PHONES DAYS [HOSTS]
+    python -m tests.benchmarks.fleet_world PHONES DAYS [HOSTS [FIDELITY]]
 
 Prints JSON. Processor seconds are those of this process; with hosts on Ray they are not all.
 """
@@ -29,7 +29,10 @@ def main() -> None:
     phones, days = int(sys.argv[1]), int(sys.argv[2])
     placed = place(sys.argv[3] if len(sys.argv) > 3 else "1", None, phone_days=phones * days)
     seen = _Seen()
-    scenario = load_scenario(_SCENARIO).changed(phones=phones, days=days, seed=_SEED)
+    fidelity = sys.argv[4] if len(sys.argv) > 4 else "full"
+    scenario = load_scenario(_SCENARIO).changed(
+        phones=phones, days=days, seed=_SEED, fidelity=fidelity
+    )
     began = time.perf_counter()
     report = run_world(Options.of(scenario, placed.runtime, placed.hosts), seen.step)
     found = {
