@@ -24,7 +24,7 @@ from device.settings import Settings
 from device.sync.modelpool import ModelPool
 from protocol.identity import SigningKey
 from simulator.calls import AskAll, LaneRef, ask_each, joined
-from simulator.faults.cloud import downs, gateway_restarts, shaky
+from simulator.faults.cloud import downs, gateway_restarts, restarts, shaky
 from simulator.faults.dice import Dice
 from simulator.faults.gateways import RestartingGateway
 from simulator.faults.plan import FaultPlan
@@ -137,7 +137,11 @@ class Host:
             plan.scenario, seed=plan.seed, start=plan.start, days=plan.days, data=plan.data
         )
         self._gateways: list[GatewayCore | RestartingGateway] = []
-        self._downs = downs(plan.faults, plan.seed, plan.seconds, plan.border)
+        # The same for every phone, so drawn once.
+        ahead = plan.faults, plan.seed, plan.seconds
+        self._restarts = restarts(*ahead).gateways
+        self._downs = downs(*ahead, plan.border)
+        self._again = gateway_restarts(*ahead, plan.border)
         self._phones = [self._phone(number) for number in phones]
         self._lanes = [Lane(0.0, partial(self._begin, phone)) for phone in self._phones]
         self._watched = self._cut = False
@@ -170,15 +174,15 @@ class Host:
             faults=plan.faults,
             seconds=plan.seconds,
             revisit=plan.revisit,
-            border=plan.border,
+            restarts=self._restarts,
+            downs=self._downs,
             examiner=self._examiner,
             models=self._models,
         )
 
     def _gateway(self, number: int, dice: Dice) -> GatewayCore | RestartingGateway:
         """A gateway of the phone's own: what it draws and batches depends on no other phone."""
-        plan = self._plan
-        again = gateway_restarts(plan.faults, plan.seed, plan.seconds, plan.border)
+        again = self._again
         gateway = (
             RestartingGateway(
                 partial(self._core, number, dice),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -22,7 +22,7 @@ from privacy.budget import BUDGETS
 from simulator.availability import PhoneAvailability, seconds_by_hour
 from simulator.converging import check_caught_up
 from simulator.faults.clocks import PhoneClock, own_clock
-from simulator.faults.cloud import downs, restarts
+from simulator.faults.cloud import Spans
 from simulator.faults.copy import PhoneCopy
 from simulator.faults.dice import Dice
 from simulator.faults.disk import Died, Handle, HeldAnchor
@@ -65,14 +65,15 @@ class VirtualPhone:
         clock: Clock,
         faults: FaultPlan,
         seconds: float = 0.0,
-        border: float = 3_600.0,
+        restarts: Sequence[float] = (),
+        downs: Spans | None = None,
         revisit: float = 0.0,
         dice: Dice | None = None,
         examiner: Examiner | None = None,
         models: ModelPool | None = None,
     ) -> None:
-        """`seconds`: length of the world; `border`: between two meetings with the cloud;
-        `revisit`: after which the cloud asks a phone back.
+        """`seconds`: length of the world; `restarts`: when its gateways restart; `downs`: when
+        there is no cloud; `revisit`: after which the cloud asks a phone back.
         `dice`: this phone's luck, where others share it. `examiner` plays the memory probes,
         `models` holds what phones adopt; phones of one process share theirs."""
         self.number = number
@@ -102,8 +103,8 @@ class VirtualPhone:
             faults,
             self.watch,
             dice=self.dice,
-            restarts=restarts(faults, seed, seconds).gateways,
-            downs=downs(faults, seed, seconds, border),
+            restarts=restarts,
+            downs=downs or Spans(),
             seconds=seconds,
         )
         self.network.old = self.dice.is_so("old_version")

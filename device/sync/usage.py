@@ -82,8 +82,9 @@ class Usage:
         """What a phone with `records` turns answers now."""
         counts: dict[str, Counter[str]] = {}
         for _, payload in self._log.read():
-            what, category = msgpack.unpackb(payload)
-            counts.setdefault(what, Counter())[category] += 1
+            said = iter(msgpack.unpackb(payload))
+            for what, category in zip(said, said, strict=True):
+                counts.setdefault(what, Counter())[category] += 1
         queries = sum(counts.get("decided_by", Counter()).values())
         bins = {
             name: _commonest(counts.get(name))
@@ -108,9 +109,9 @@ class Usage:
             del self._sequences[:gone]
 
     def _note(self, *events: tuple[str, str]) -> None:
-        self._sequences.extend(
-            self._log.append_many([msgpack.packb(list(event)) for event in events])
-        )
+        """What is told together is one record: what, category, what, category, …"""
+        record = msgpack.packb([part for event in events for part in event])
+        self._sequences.append(self._log.append(record))
 
 
 def _commonest(counts: Counter[str] | None) -> str:
