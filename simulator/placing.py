@@ -9,9 +9,9 @@ from typing import Final, Literal
 
 __all__ = ["BIG", "MOST_HOSTS", "Placing", "PlacingRefused", "place", "usable_cores"]
 
-BIG: Final = 600
+BIG: Final = 1_200
 """Phone-days from which a second core gains more than Ray costs: about 12 s to start it, against
-half of 40 ms a phone-day."""
+half of 20 ms a phone-day."""
 MOST_HOSTS: Final = 256
 _AUTO = "auto"
 

@@ -106,8 +106,8 @@ class Cluster:
 
     def look(self) -> Literal["here", "silent", "gone"]:
         """Whether the cluster that was joined still answers; within a few seconds."""
-        client = self.ray._private.worker.global_worker.gcs_client
         try:
+            client = self.ray._private.worker.global_worker.gcs_client
             node = bytes.fromhex(self.ray.get_runtime_context().get_node_id())
             client.internal_kv_get(b"session_name", b"session", timeout=LOOK_TIMEOUT_SECONDS)
             alive = client.check_alive([self.ray.NodeID(node)], timeout=LOOK_TIMEOUT_SECONDS)

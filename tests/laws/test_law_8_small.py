@@ -14,16 +14,18 @@ import pytest
 from simulator.world import Options, run_world
 from tests.benchmarks.scale_corpus import own_turns
 
+PHONES = 24
 LIMIT = 20_000
 """Bytes up and down together, connection set-up, TLS and TCP overhead included."""
 
 
 def test_a_device_day_stays_under_20_kb() -> None:
     """The first three days, enrolment and first full models included: the dearest there are."""
-    report = run_world(Options(phones=8, days=3, seed=11, budget="production"))
+    # Enough phones that a session more or less of one of them does not decide.
+    report = run_world(Options(phones=PHONES, days=3, seed=11, budget="production"))
     spent = report["bytes_per_device_day"]
     assert report["uploads_acked"] > 0
-    assert report["releases"]["router"]["adopted"] == 8
+    assert report["releases"]["router"]["adopted"] == PHONES
     assert spent["up"] + spent["down"] <= LIMIT, spent
 
 

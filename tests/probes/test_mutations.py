@@ -16,6 +16,7 @@ from device.language.times import TimeExpression
 from device.memory import StructuredMemory, WorkingMemory, consolidation
 from device.phone import Phone
 from device.probing import Models, load_suite, run
+from device.readings import forget_readings
 from device.recall import Judge, layers, recall, router
 from device.recall.candidates import Candidate
 from device.recall.folding import fold
@@ -137,5 +138,7 @@ async def test_probes_catch_it(breaks: Break, path: str, monkeypatch: pytest.Mon
     suite = load_suite().only(path=path)
     sound = {result.id for result in (await run(suite, Models())).results if result.passed}
     breaks(monkeypatch)
+    forget_readings()  # what was read while all was sound
     broken = {result.id for result in (await run(suite, Models())).results if result.passed}
+    forget_readings()  # no other test may meet what was read while it was broken
     assert sound - broken, f"no probe along {path} noticed"
