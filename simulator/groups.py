@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simulator.habits import habit_of
-from simulator.hosts import WorldPlan
+from simulator.plan import WorldPlan
 from simulator.timelines import Release
 from simulator.virtual_phone import PhoneResult
 

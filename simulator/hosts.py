@@ -11,33 +11,30 @@ import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from pathlib import Path
-from typing import Literal, Protocol
+from itertools import pairwise
+from typing import Protocol
 
-from cloud.actors.runtime import Ref
 from cloud.gateway.core import Blobs, GatewayCore
 from device.probing import Examiner, load_suite
 from device.readings import keep_readings
 from device.settings import Settings
 from device.sync.modelpool import ModelPool
 from protocol.identity import SigningKey
-from simulator.calls import AskAll, LaneRef, ask_each, joined
+from simulator.calls import joined
 from simulator.faults.cloud import downs, gateway_restarts, restarts, shaky
 from simulator.faults.dice import Dice
 from simulator.faults.gateways import RestartingGateway
-from simulator.faults.plan import FaultPlan
 from simulator.fidelity import lowered
 from simulator.lanes import Lane, LaneLoop
 from simulator.lives import Lives
-from simulator.randomness import KeyedBits, stream_key
+from simulator.plan import Endpoint, WindowReport, WorldPlan
+from simulator.randomness import KeyedBits
 from simulator.replay import Listener, TraceEvent
-from simulator.scenario import Scenario
 from simulator.virtual import VirtualClock
-from simulator.virtual_phone import PhoneResult, VirtualPhone, WindowNote
+from simulator.virtual_phone import PhoneResult, VirtualPhone
 
-__all__ = ["Endpoint", "Host", "Hosts", "LocalHosts", "WindowReport", "WorldPlan", "shards"]
+__all__ = ["Host", "Hosts", "LocalHosts", "shards"]
 
 
 _VERDICTS = 128
@@ -48,73 +45,6 @@ at other hours adopt in another order, and a verdict thrown away costs 0.3 s to 
 _READINGS = 8_192
 """Readings of one kind that a host's process keeps: its phones retell the same dialogues, a few
 thousand texts, and each would be read again for every phone."""
-
-
-@dataclass(frozen=True)
-class WorldPlan:
-    """Everything that decides what happens in a world; picklable."""
-
-    phones: int
-    days: int
-    seed: int
-    start: float
-    """Unix seconds at which virtual time begins."""
-    data: Path | None
-    budget: Literal["demo", "production"]
-    cloud_key: str
-    """The cloud's Ed25519 public key in hex."""
-    revisit: float
-    """Seconds after which the cloud asks a phone back."""
-    faults: FaultPlan = field(default_factory=FaultPlan)
-    border: float = 3_600.0
-    """Seconds between two meetings of hosts and cloud."""
-    scenario: Scenario = field(default_factory=Scenario)
-    """Who the phones' owners are; what is also named above holds as above."""
-
-    @property
-    def seconds(self) -> float:
-        """Length of the virtual span."""
-        return self.days * 86_400.0
-
-    def token(self, phone: int) -> str:
-        """The enrolment token of phone number `phone`."""
-        return stream_key(self.seed, "token", phone).hex()
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """The cloud's actors, as a gateway needs them."""
-
-    registry: Ref
-    intake: Ref
-    rounds: Ref
-    publisher: Ref
-    partials: Ref
-    signing_seed: bytes
-    """The cloud's key, so that every gateway can prove to a phone whose it is."""
-    ask_all: AskAll = ask_each
-    """How several calls reach the actors at once."""
-
-    def within(self, loop: LaneLoop) -> Endpoint:
-        """The same, for phones that live in lanes of `loop`."""
-        return replace(
-            self,
-            registry=LaneRef(loop, self.registry),
-            intake=LaneRef(loop, self.intake),
-            rounds=LaneRef(loop, self.rounds),
-            publisher=LaneRef(loop, self.publisher),
-            partials=LaneRef(loop, self.partials),
-        )
-
-
-@dataclass
-class WindowReport:
-    """What one host's phones did in one window."""
-
-    notes: list[WindowNote]
-    """By phone, of those to which something happened."""
-    violations: int = 0
-    """Laws broken so far."""
 
 
 class Host:
@@ -344,5 +274,8 @@ class LocalHosts:
 
 
 def shards(phones: int, count: int) -> list[range]:
-    """Every count-th phone to one host."""
-    return [range(first, phones, count) for first in range(min(count, phones))]
+    """As many phones to each host: neighbours, for every few phones retell the same stories, and
+    every second of them would be all the talkative ones."""
+    count = min(count, phones)
+    edges = [phones * number // count for number in range(count + 1)]
+    return [range(first, end) for first, end in pairwise(edges)]

@@ -19,7 +19,8 @@ from cloud.actors.ray_host import Host as ActorHost
 from cloud.actors.runtime import ActorGone, Ref
 from simulator.calls import Call, Outcome
 from simulator.garbage import Sweeper, settle
-from simulator.hosts import Endpoint, Host, WindowReport, WorldPlan, shards
+from simulator.hosts import Host, shards
+from simulator.plan import Endpoint, WindowReport, WorldPlan
 from simulator.quiet import quiet
 from simulator.virtual_phone import PhoneResult
 

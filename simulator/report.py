@@ -16,8 +16,8 @@ from protocol.rounds import LOCAL_TASK, SHARED_TASKS
 from simulator.estimates import UsageSum, estimates
 from simulator.fidelity import said
 from simulator.groups import groups
-from simulator.hosts import WorldPlan
 from simulator.laws import LAWS, OCCASIONAL, Tally
+from simulator.plan import WorldPlan
 from simulator.report_files import write
 from simulator.report_schema import SCHEMA_VERSION
 from simulator.timelines import (

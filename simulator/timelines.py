@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.availability import Track, fitted_window_share
-from simulator.hosts import WorldPlan
+from simulator.plan import WorldPlan
 from simulator.weeks import WEEK_HOURS, by_week
 
 __all__ = [

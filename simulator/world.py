@@ -23,10 +23,11 @@ from simulator.faults.mishaps import Mishaps, befall_the_cloud
 from simulator.faults.plan import Fired, account
 from simulator.fleet_checks import check_counts, check_published
 from simulator.garbage import Sweeper, seldom_collected, settle
-from simulator.hosts import Endpoint, Hosts, LocalHosts, WorldPlan
+from simulator.hosts import Hosts, LocalHosts
 from simulator.laws import CANARY, Tally
 from simulator.lives import Lives
 from simulator.people import CANARY_PREFIX
+from simulator.plan import Endpoint, WorldPlan
 from simulator.randomness import KeyedBits
 from simulator.replay import Listener, TraceEvent
 from simulator.report import MODELS, build

@@ -17,7 +17,8 @@ from device.settings import Settings, save_settings
 from device.vault import MemoryStorage, StaticProtector, create_protector
 from protocol.models import DEDUP, ROUTER, initial_weights
 from protocol.params import Parameters
-from simulator.hosts import Endpoint, Host, WorldPlan
+from simulator.hosts import Host
+from simulator.plan import Endpoint, WorldPlan
 
 
 def router_giving(working: float, structured: float, raw: float, version: int) -> Parameters:

@@ -13,7 +13,7 @@ import pytest
 from privacy.streams import USAGE_HISTOGRAMS
 from simulator.availability import Track
 from simulator.estimates import UsageSum, estimates
-from simulator.hosts import WorldPlan
+from simulator.plan import WorldPlan
 from simulator.timelines import Release, adoption, spread_of, staleness
 from simulator.weeks import by_week
 from simulator.world import EPOCH

@@ -72,7 +72,7 @@ def test_ray_and_this_process_give_the_same_report(
 @needs_ray
 @pytest.mark.usefixtures("cluster")
 def test_a_host_loads_nothing_that_trains() -> None:
-    from simulator.hosts import Endpoint, WorldPlan
+    from simulator.plan import Endpoint, WorldPlan
     from simulator.remote import RayHosts, RayWorld
 
     world = RayWorld()
