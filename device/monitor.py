@@ -81,9 +81,6 @@ class MemoryMonitor:
 
     async def check(self) -> bool:
         """Clean up if the limit is passed; whether it had been."""
-        held = self._read()
-        if held is None or held - BARE_PYTHON <= self._limit:
-            return False  # as after nearly every recall
         use = self.use()
         if use.used is None or not use.over or use.used < self._futile + GROWN:
             return False

@@ -481,9 +481,7 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         return self._machine.connect is not None and self._backoff.due(now)
 
     def _anything_due(self, now: float) -> bool:
-        """Asked of a dozen moments whenever the phone goes to rest."""
-        fading = now - self._faded_at >= self.settings.forget_interval_seconds
-        return fading or (self._machine.connect is not None and self._backoff.due(now))
+        return self._fading_due(now) or self._sync_due(now)
 
     async def _let_fade(self) -> None:
         now, settings = self._clock.now(), self.settings

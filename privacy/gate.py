@@ -200,11 +200,9 @@ class Gate:
         BudgetExceeded (nothing charged), LedgerUnavailable, or whatever ``store`` raises (charge
         forfeited, unless the report was stored all the same).
         """
-        self._check_terms(descriptor, at)
+        helper, (earliest, latest) = self._check_terms(descriptor, at)
         if vector.shape != (descriptor.dimension,):
             raise RoundRefused("the vector and the round differ in dimension")
-        helper = self._pinned(descriptor.helper_key)
-        earliest, latest = _dates(descriptor, at)
         mechanism = GaussianMechanism(
             clip=descriptor.clip,
             sigma=descriptor.sigma,
@@ -260,13 +258,14 @@ class Gate:
         self._ledger.commit(reservation, report.sha256)
         return report
 
-    def _check_terms(self, descriptor: GateRound, at: float) -> None:
+    def _check_terms(self, descriptor: GateRound, at: float) -> tuple[str, tuple[float, float]]:
+        """The helper's fingerprint, and bounds of the real time."""
         self._ledger.budget.check(descriptor)
         if len(descriptor.helper_key) != KEY_BYTES:
             raise RoundRefused(f"a helper key has {KEY_BYTES} bytes")
-        self._pinned(descriptor.helper_key)
-        _dates(descriptor, at)
+        helper, dates = self._pinned(descriptor.helper_key), _dates(descriptor, at)
         sharing_for(descriptor)  # refuses now what could not be shared once it is paid for
+        return helper, dates
 
     def _pinned(self, helper_key: bytes) -> str:
         offered = _fingerprint(helper_key)

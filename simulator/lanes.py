@@ -99,12 +99,9 @@ class LaneLoop(VirtualLoop):
 
     def _leap(self) -> None:
         """Move the lane's clock; when it may not move any more, go on with another lane."""
-        lane, timers = self._lane, self._timers
+        lane = self._lane
         if not lane._asked:
-            due = timers[0][0] if timers else math.inf
-            if due <= self._horizon and due < math.inf:
-                self._now = max(self._now, due)
-                self.leaps += 1
+            if self._advanced():
                 return
             self._ended(lane)
         if self._turns:
@@ -117,8 +114,6 @@ class LaneLoop(VirtualLoop):
 
     def _ended(self, lane: Lane) -> None:
         """Nothing more is due in this lane before the horizon."""
-        if self._horizon == math.inf:
-            raise Deadlock(self._deadlock())
         if not self._timers and lane._task is not None and not lane._task.done():
             raise Deadlock(self._deadlock())
         self._now = max(self._now, self._horizon)

@@ -72,13 +72,9 @@ class _Actors:
         self._hosts[name] = ActorHost(name, cls, args, kwargs)
         quiet()
 
-    def call(self, name: str, method: str, args: tuple[Any, ...]) -> Answer:
-        """Run a method of the actor `name`."""
-        return self._hosts[name].call(method, args)
-
     def call_all(self, calls: Sequence[tuple[str, str, tuple[Any, ...]]]) -> list[Answer]:
-        """Run several methods, one after the other."""
-        return [self.call(*one) for one in calls]
+        """Run methods of actors, given as (actor, method, arguments), one after the other."""
+        return [self._hosts[name].call(method, args) for name, method, args in calls]
 
     def tell(self, name: str, method: str, args: tuple[Any, ...]) -> None:
         """Run a method of the actor `name` for a caller that does not wait."""

@@ -65,8 +65,7 @@ class Track:
 
     def next_change(self, at: float) -> float:
         """The first edge after `at`; infinity when there is none."""
-        passed = bisect_right(self._edges, at)
-        return self._edges[passed] if passed < len(self._edges) else float("inf")
+        return self.stands(at)[1]
 
     def stands(self, at: float) -> tuple[bool, float]:
         """Both: whether it holds at `at`, and the first edge after it."""

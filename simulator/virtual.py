@@ -155,18 +155,26 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _leap(self) -> None:
         """Move the clock to the next live timer, or stop at the horizon."""
-        timers = self._timers
-        due = timers[0][0] if timers else math.inf
-        if due <= self._horizon:
-            if due == math.inf:
-                raise Deadlock(self._deadlock())
-            self._now = max(self._now, due)
-            self.leaps += 1
+        if self._advanced():
             return
-        if not timers and asyncio.all_tasks(self):
+        if not self._timers and asyncio.all_tasks(self):
             raise Deadlock(self._deadlock())
         self._now = self._horizon
         self.stop()
+
+    def _advanced(self) -> bool:
+        """Move the clock to the next live timer, unless it lies beyond the horizon; whether it did.
+
+        Raises Deadlock when there is no horizon and no timer either.
+        """
+        due = self._timers[0][0] if self._timers else math.inf
+        if due > self._horizon:
+            return False
+        if due == math.inf:
+            raise Deadlock(self._deadlock())
+        self._now = max(self._now, due)
+        self.leaps += 1
+        return True
 
     def _deadlock(self) -> str:
         names = sorted(task.get_name() for task in asyncio.all_tasks(self))

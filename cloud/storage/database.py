@@ -14,7 +14,17 @@ from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, MetaData, Table, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Insert,
+    MetaData,
+    Table,
+    create_engine,
+    event,
+    make_url,
+)
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -111,8 +121,7 @@ def read_only(url: str) -> Engine:
 
 def insert_once(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
     """Insert a row unless a unique constraint already holds one; True when it was written."""
-    make = pg_insert if connection.dialect.name == "postgresql" else sqlite_insert
-    once = make(table).values(**values).on_conflict_do_nothing()
+    once = _insert(connection, table).values(**values)
     # A count is kept only where asked for: else it is -1, "unknown", in PostgreSQL.
     return connection.execute(once, execution_options={"preserve_rowcount": True}).rowcount == 1
 
@@ -120,8 +129,13 @@ def insert_once(connection: Connection, table: Table, values: Mapping[str, Any])
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert those rows for which no unique constraint holds one already."""
     if rows:
-        make = pg_insert if connection.dialect.name == "postgresql" else sqlite_insert
-        connection.execute(make(table).on_conflict_do_nothing(), [dict(row) for row in rows])
+        connection.execute(_insert(connection, table), [dict(row) for row in rows])
+
+
+def _insert(connection: Connection, table: Table) -> Insert:
+    """An insert that passes over a row for which a unique constraint holds one already."""
+    make = pg_insert if connection.dialect.name == "postgresql" else sqlite_insert
+    return make(table).on_conflict_do_nothing()
 
 
 def _parsed(url: str) -> URL:

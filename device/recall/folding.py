@@ -73,16 +73,12 @@ def fold(candidates: Iterable[Candidate], judge: Judge, k: int) -> list[Candidat
     texts: list[Said] = []
     for candidate in candidates:
         said = Said.of(candidate.hit.text)
-        for place, held in enumerate(texts):
-            # Nearly every pair shares no word; a recall compares forty.
-            alike = said.letters == held.letters or not said.words.isdisjoint(held.words)
-            if alike and judge(held, said):
-                kept[place] = _with_turns(kept[place], candidate.hit.turns)
-                break
-        else:
-            if len(kept) < k:
-                kept.append(candidate)
-                texts.append(said)
+        twin = next((place for place, held in enumerate(texts) if judge(held, said)), None)
+        if twin is not None:
+            kept[twin] = _with_turns(kept[twin], candidate.hit.turns)
+        elif len(kept) < k:
+            kept.append(candidate)
+            texts.append(said)
     return kept
 
 
@@ -98,5 +94,7 @@ def _same_letters(a: Said, b: Said) -> bool:
 
 
 def _shared(a: Said, b: Said) -> float:
+    if a.words.isdisjoint(b.words):
+        return 0.0  # as nearly every pair: a recall compares forty
     shared = len(a.words & b.words)
-    return shared / (len(a.words) + len(b.words) - shared) if shared else 0.0
+    return shared / (len(a.words) + len(b.words) - shared)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from device.actors import DomainError
 
-__all__ = ["BoundChannel", "Channel", "ChannelClosed", "CloudUnreachable", "Connect", "binding_of"]
+__all__ = ["Channel", "ChannelClosed", "CloudUnreachable", "Connect", "binding_of"]
 
 
 class ChannelClosed(DomainError):
@@ -36,21 +36,12 @@ class Channel(Protocol):
         """Wait for the next frame. Raises ChannelClosed."""
 
 
-class BoundChannel(Channel, Protocol):
-    """A channel that knows by which certificate it is secured."""
-
-    @property
-    def binding(self) -> bytes:
-        """SHA-256 of the server's TLS certificate as this end saw it; b"" without TLS."""
-        ...
-
-
 Connect = Callable[[], AbstractAsyncContextManager[Channel]]
 """Opens a channel to the cloud; raises CloudUnreachable."""
 
 
 def binding_of(channel: Channel) -> bytes:
-    """What names the channel in both ends' proofs; b"" for one without TLS."""
-    # By name: a runtime check of a protocol costs more than the rest of a session's beginning.
+    """What names the channel in both ends' proofs: the certificate by which it is secured, which
+    such a channel gives as `binding`; b"" for one without TLS."""
     binding: bytes = getattr(channel, "binding", b"")
     return binding

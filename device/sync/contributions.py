@@ -90,16 +90,18 @@ class Contributions:
         return Joined(tuple(joined), tuple(problems))
 
     def _join(self, descriptor: Round, records: int) -> None:
-        if isinstance(descriptor, RoundDescriptor) and descriptor.task != "usage":
-            self._release(descriptor, self._update(descriptor), None)
-            return
+        # First: neither a training nor the log is wanted for a round that has its report.
         if isinstance(descriptor, LocalRound):
             self._gate.check_local(descriptor, at=self._clock.now())
-            answers = self._usage.answers(records)
-            self._release_local(descriptor, answers)
         else:
             self._gate.check(descriptor, at=self._clock.now())
-            answers = self._usage.answers(records)
+            if descriptor.task != "usage":
+                self._release(descriptor, self._update(descriptor), None)
+                return
+        answers = self._usage.answers(records)
+        if isinstance(descriptor, LocalRound):
+            self._release_local(descriptor, answers)
+        else:
             self._release(descriptor, answers.vector(), answers)
         self._usage.forget(answers.through)
 
@@ -140,7 +142,6 @@ class Contributions:
         to train on: another base version in use, or no example yet."""
         spec = SPECS[descriptor.task]
         weights = self._base_of(descriptor)
-        self._gate.check(descriptor, at=self._clock.now())
         if weights is None or not self._examples.count(descriptor.task):
             return np.zeros(head_dimension(spec), dtype=np.float32)
         inputs, labels = self._examples.training_set(descriptor.task)

@@ -134,11 +134,7 @@ class SealedLog:
 
     def append(self, payload: bytes) -> int:
         """Add one record; its sequence number (≥ 0) is returned once it is durable."""
-        self._check_writable()
-        _check_sizes((payload,))
-        self._roll_if_due()
-        self._append_to_active([(self._end, payload)])
-        return self._end - 1
+        return self.append_many((payload,))[0]
 
     def append_many(self, payloads: Sequence[bytes]) -> list[int]:
         """Add records together, with one sync when they fit one segment.
