@@ -1,9 +1,10 @@
 """What a world leaves out so that more phones fit into it, and how its report says so.
 
-``full`` leaves out nothing. ``light`` lowers the language work of recalls, half of what a phone
-does: fewer questions are asked, and an answer that seems incomplete is not looked into again.
-Dreams, learning, privacy, cryptography, sync and the cloud are done in full: a light world shows
-them under the load of a large fleet. What it says of recall is of the questions asked.
+``full`` leaves out nothing. ``light`` lowers the language work, half of what a phone does: every
+second conversation is had, every second question about those is asked, and an answer that seems
+incomplete is not looked into again. Dreams, learning, privacy, cryptography, sync and the cloud are
+done in full: a light world shows them under the load of a large fleet. What it says of recall is of
+the questions asked.
 """
 
 from __future__ import annotations
@@ -11,30 +12,51 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias
 
-from simulator.people import Ask, Person
+from simulator.people import Ask, Compare, Deed, Person, Say
 from simulator.words import Both
 
-__all__ = ["LIGHT_ASKS", "Fidelity", "in_both", "lowered", "played", "said"]
+__all__ = ["LIGHT", "Fidelity", "in_both", "lowered", "played", "said"]
 
 Fidelity: TypeAlias = Literal["full", "light"]
 
-LIGHT_ASKS: Final = 4
-"""Of so many questions one is asked in a light world."""
+LIGHT: Final = 2
+"""In a light world one of so many conversations is had, and one of so many questions asked."""
 _SAID: Final = Both(
-    f"Fidelity light: one question in {LIGHT_ASKS} is asked and none is looked into twice; "
-    "all else is done in full.",
-    f"精度 light：每 {LIGHT_ASKS} 个问题只问一个，且不作二次查找；其余一概照做。",
+    "Fidelity light: every second conversation is had, every second question about those is asked "
+    "and none is looked into twice; all else is done in full.",
+    "精度 light：每两段对话只进行一段，相关问题每两个只问一个，且不作二次查找；其余一概照做。",
 )
 
 
 def played(fidelity: Fidelity, person: Person, phone: int) -> Person:
-    """`person` with those questions that are asked; who asks which does not depend on others."""
+    """`person` with those deeds that are done; who does which does not depend on others."""
     if fidelity == "full":
         return person
-    asks = [deed for deed in person.deeds if isinstance(deed, Ask)]
-    asked = {id(ask) for ask in asks[phone % LIGHT_ASKS :: LIGHT_ASKS]}
-    kept = (deed for deed in person.deeds if not isinstance(deed, Ask) or id(deed) in asked)
+    sessions = list(dict.fromkeys(deed.session for deed in person.deeds if isinstance(deed, Say)))
+    had = frozenset(sessions[phone % LIGHT :: LIGHT])
+    # The secret is told in any case: no law may be held less strictly than in a full world.
+    said = [
+        deed
+        for deed in person.deeds
+        if isinstance(deed, Say) and (deed.session in had or person.canary in deed.text)
+    ]
+    told = frozenset(deed.line for deed in said)
+    asks = [
+        deed for deed in person.deeds if isinstance(deed, Ask) and told.issuperset(deed.evidence)
+    ]
+    done = {id(deed) for deed in (*said, *asks[phone // LIGHT % LIGHT :: LIGHT])}
+    kept = (deed for deed in person.deeds if id(deed) in done or _stands(deed, told))
     return replace(person, deeds=tuple(kept))
+
+
+def _stands(deed: Deed, told: frozenset[str]) -> bool:
+    """Whether a deed other than talk is done, where only `told` lines have been said."""
+    match deed:
+        case Say() | Ask():
+            return False
+        case Compare():
+            return deed.first in told and deed.second in told
+    return True
 
 
 def lowered(fidelity: Fidelity) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -122,6 +122,7 @@ class Network:
         downs: Spans = _NEVER,
         seconds: float = 0.0,
         link: Link = LINK,
+        bound: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         """What lies between one phone and `gateway`.
 
@@ -134,6 +135,7 @@ class Network:
             restarts: when gateways restart; downs: when there is no cloud at all.
             seconds: length of the world.
             link: of an ordinary day.
+            bound: within it the cloud is seen, and time keeps to what is known of the cloud.
         """
         self.traffic = Traffic()
         self.gateway = gateway
@@ -145,7 +147,7 @@ class Network:
         self._start = clock.now()
         self._unreachable, self._cut = faults.unreachable, faults.cut
         self._dice = dice if dice is not None else Dice(FaultPlan.none(), 0, 0, self._elapsed)
-        self._link = link
+        self._link, self._bound = link, bound
         self._restarts, self._downs = restarts, downs
         self._partitions = partitions(self._dice, seconds)
         self._channel: _Channel | None = None
@@ -155,32 +157,33 @@ class Network:
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[_Channel]:
         """Open a channel to the cloud. Raises CloudUnreachable."""
-        # TCP, TLS and the upgrade take three round trips.
-        await self._clock.sleep(sum(self.latency() for _ in range(6)))
-        if self._rng.random() < self._unreachable.rate_at(self._elapsed()):
-            self.traffic.unreachable += 1
-            self._dice.happened("unreachable")
-            raise CloudUnreachable("the virtual network is down")
-        if self.partitioned:
-            raise CloudUnreachable("no cloud answers: the network is partitioned")
-        if self.cloudless:
-            raise CloudUnreachable("no cloud answers: it is down")
-        way_to_cloud(self._dice)
-        self.traffic.sessions += 1
-        self.traffic.up += _SETUP_UP
-        self.traffic.down += _SETUP_DOWN
-        if self._last and self._dice.comes("duplication", f"{len(self._last)} frames"):
-            await self._again(self._last)
-        speed = self._link.capped(self._dice)
-        opened = self.gateway.open_session(self._clock.now())
-        channel = self._channel = _Channel(self, opened, speed)
-        try:
-            yield channel
-        finally:
-            self._last = channel.sent if self._dice.planned(*_RETOLD) else []
-            channel.cut()
-            if self._channel is channel:
-                self._channel = None
+        with self._bound():
+            # TCP, TLS and the upgrade take three round trips.
+            await self._clock.sleep(sum(self.latency() for _ in range(6)))
+            if self._rng.random() < self._unreachable.rate_at(self._elapsed()):
+                self.traffic.unreachable += 1
+                self._dice.happened("unreachable")
+                raise CloudUnreachable("the virtual network is down")
+            if self.partitioned:
+                raise CloudUnreachable("no cloud answers: the network is partitioned")
+            if self.cloudless:
+                raise CloudUnreachable("no cloud answers: it is down")
+            way_to_cloud(self._dice)
+            self.traffic.sessions += 1
+            self.traffic.up += _SETUP_UP
+            self.traffic.down += _SETUP_DOWN
+            if self._last and self._dice.comes("duplication", f"{len(self._last)} frames"):
+                await self._again(self._last)
+            speed = self._link.capped(self._dice)
+            opened = self.gateway.open_session(self._clock.now())
+            channel = self._channel = _Channel(self, opened, speed)
+            try:
+                yield channel
+            finally:
+                self._last = channel.sent if self._dice.planned(*_RETOLD) else []
+                channel.cut()
+                if self._channel is channel:
+                    self._channel = None
 
     def drop(self) -> None:
         """The phone is gone: nothing of an open session passes any more."""

@@ -82,3 +82,5 @@ class WindowReport:
     """By phone, of those to which something happened."""
     violations: int = 0
     """Laws broken so far."""
+    lived: float = 0.0
+    """Virtual seconds that its phones have lived in all; many are ahead of the border."""

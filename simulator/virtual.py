@@ -155,20 +155,20 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _leap(self) -> None:
         """Move the clock to the next live timer, or stop at the horizon."""
-        if self._advanced():
+        if self._advanced(self._horizon):
             return
         if not self._timers and asyncio.all_tasks(self):
             raise Deadlock(self._deadlock())
         self._now = self._horizon
         self.stop()
 
-    def _advanced(self) -> bool:
-        """Move the clock to the next live timer, unless it lies beyond the horizon; whether it did.
+    def _advanced(self, horizon: float) -> bool:
+        """Move the clock to the next live timer, unless it lies beyond `horizon`; whether it did.
 
         Raises Deadlock when there is no horizon and no timer either.
         """
         due = self._timers[0][0] if self._timers else math.inf
-        if due > self._horizon:
+        if due > horizon:
             return False
         if due == math.inf:
             raise Deadlock(self._deadlock())

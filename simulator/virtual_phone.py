@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -71,11 +71,13 @@ class VirtualPhone:
         dice: Dice | None = None,
         examiner: Examiner | None = None,
         models: ModelPool | None = None,
+        bound: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         """`seconds`: length of the world; `restarts`: when its gateways restart; `downs`: when
         there is no cloud; `revisit`: after which the cloud asks a phone back.
         `dice`: this phone's luck, where others share it. `examiner` plays the memory probes,
-        `models` holds what phones adopt; phones of one process share theirs."""
+        `models` holds what phones adopt; phones of one process share theirs. `bound`: within it
+        the cloud is seen (`simulator.lanes`)."""
         self.number = number
         self.dice = dice or Dice(faults, seed, number, lambda: clock.now() - start)
         frail = self.dice.planned(*FRAILTIES)
@@ -90,6 +92,7 @@ class VirtualPhone:
             caps=partial(_cap, settings.budget),
         )
         self._truth, self._clock, self._settings = truth, clock, settings
+        self._bound = bound
         self._calm, self._revisit = faults.calm_after, revisit
         self._start, self._seed = start, seed
         self._utc_offset = utc_offset
@@ -106,6 +109,7 @@ class VirtualPhone:
             restarts=restarts,
             downs=downs or Spans(),
             seconds=seconds,
+            bound=bound,
         )
         self.network.old = self.dice.is_so("old_version")
         if self.network.old:
@@ -142,6 +146,14 @@ class VirtualPhone:
 
     async def live(self) -> None:
         """Open the phone, then let its owner and its daemon run until cancelled."""
+        if self._liar is None and self._lives is None:
+            await self._live()
+            return
+        # What is left of a process that died, its copy and the liar meet the cloud at any time.
+        with self._bound():
+            await self._live_in_trouble()
+
+    async def _live_in_trouble(self) -> None:
         if self._liar is None:
             await self._live()
             return

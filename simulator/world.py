@@ -48,7 +48,7 @@ _TOKEN_SECONDS = 365 * _DAY
 _T = TypeVar("_T")
 
 Progress = Callable[[float, int], None]
-"""Told the virtual seconds that have passed, and the violations so far."""
+"""Told the virtual seconds that a phone has lived in the mean, and the violations so far."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,8 @@ class _World:
             if self._mishaps is None or self._run(self._mishaps.let(moment)):
                 self._tick(EPOCH + moment)
             self._sweeper.passed(moment)
-            progress(moment, sum(report.violations for report in reports))
+            lived = sum(report.lived for report in reports) / self._plan.phones
+            progress(lived, sum(report.violations for report in reports))
         self._results = self._hosts.end()
         if self._mishaps is not None:
             self._run(self._mishaps.end())

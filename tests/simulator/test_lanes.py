@@ -83,6 +83,76 @@ def test_questions_of_many_lanes_go_out_together_and_time_stands_still(loop: Lan
     assert all(lane.task is not None and lane.task.done() for lane in lanes)
 
 
+def test_a_lane_runs_ahead_of_the_border_but_where_it_is_bound(loop: LaneLoop) -> None:
+    said: list[Said] = []
+
+    async def live() -> None:
+        await asyncio.sleep(3.0)
+        with loop.bound():
+            for _ in range(3):
+                await asyncio.sleep(1.0)
+                said.append(("bound", loop.time()))
+        await asyncio.sleep(1.0)
+        said.append(("free", loop.time()))
+
+    lanes = [_lane(loop, live), _beats(loop, said, "a", 5.0)]
+    loop.run_lanes(lanes, 2.0, 20.0)
+    assert said == [("a", 5.0), ("a", 10.0), ("a", 15.0), ("a", 20.0)]
+    assert (lanes[0].now, lanes[1].now, loop.time()) == (3.0, 20.0, 2.0)
+    loop.run_lanes(lanes, 5.0, 20.0)
+    assert said[4:] == [("bound", 4.0), ("bound", 5.0)]
+    loop.run_lanes(lanes, 6.0, 20.0)
+    assert said[6:] == [("bound", 6.0), ("free", 7.0)]
+    _end(loop, lanes)
+
+
+def test_a_question_asked_ahead_goes_out_once_the_border_is_there(loop: LaneLoop) -> None:
+    brought: list[list[str]] = []
+
+    def bring(questions: Sequence[str]) -> list[tuple[Any, BaseException | None]]:
+        brought.append(list(questions))
+        return [(None, None) for _ in questions]
+
+    async def live(name: str, at: float) -> None:
+        await asyncio.sleep(at)
+        await loop.ask_outside(name)
+        assert loop.time() == at
+
+    async def refresh() -> None:
+        await loop.ask_outside("common")
+
+    loop.bring = bring
+    lanes = [_lane(loop, partial(live, name, at)) for name, at in (("a", 1.0), ("b", 7.0))]
+    loop.run_lanes(lanes, 5.0, 10.0)
+    loop.run_until_complete(refresh())
+    assert brought == [["a"], ["common"]]
+    loop.run_lanes(lanes, 6.0, 10.0)
+    assert len(brought) == 2
+    loop.run_lanes(lanes, 7.0, 10.0)
+    assert brought[2:] == [["b"]]
+    assert all(lane.task is not None and lane.task.done() for lane in lanes)
+
+
+def test_so_many_lanes_take_turns_that_they_stay_in_the_caches(
+    loop: LaneLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simulator.lanes._TOGETHER", 2)
+    brought: list[list[int]] = []
+
+    def bring(questions: Sequence[int]) -> list[tuple[Any, BaseException | None]]:
+        brought.append(list(questions))
+        return [(None, None) for _ in questions]
+
+    async def live(number: int) -> None:
+        for _ in range(2):
+            await loop.ask_outside(number)
+
+    loop.bring = bring
+    lanes = [_lane(loop, partial(live, number)) for number in range(5)]
+    loop.run_lanes(lanes, 1.0)
+    assert brought == [[0, 1], [0, 1], [2, 3], [2, 3], [4], [4]]
+
+
 def test_an_error_reaches_the_one_who_asked(loop: LaneLoop) -> None:
     async def live() -> None:
         with pytest.raises(LookupError, match="nobody"):
