@@ -1,8 +1,9 @@
 """Hosts: each owns a shard of the phones and one virtual loop.
 
-Windows of virtual time are the only moments at which hosts and cloud meet: within a window no phone
-can see what another did, because a gateway shows the plan of the last border. So a fleet gives the
-same report on one host or many, in this process or on Ray.
+The borders between windows of virtual time are the only moments at which hosts and cloud meet:
+within a window no phone can see what another did, because a gateway shows the plan of the last
+border; and a phone that is in no session sees nothing of the cloud at all, so it may be hours
+ahead. So a fleet gives the same report on one host or many, in this process or on Ray.
 """
 
 from __future__ import annotations

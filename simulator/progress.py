@@ -18,7 +18,7 @@ _SETTLED = 1.0
 """Seconds of real time before a rate is shown."""
 
 Told = Callable[[float, int], None]
-"""Told the virtual seconds that have passed, and the violations so far."""
+"""Told the virtual seconds that a phone has lived in the mean, and the violations so far."""
 
 
 @contextmanager

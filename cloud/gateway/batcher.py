@@ -37,6 +37,19 @@ class Batcher(Generic[Item, Outcome]):
         on_batch: told the size of every batch.
     """
 
+    # A world of many phones has eight of these for each.
+    __slots__ = (
+        "_actor",
+        "_due",
+        "_flights",
+        "_futures",
+        "_items",
+        "_method",
+        "_on_batch",
+        "_sleep",
+        "_timer",
+    )
+
     def __init__(
         self,
         actor: Ref,
@@ -50,7 +63,7 @@ class Batcher(Generic[Item, Outcome]):
         self._timer: asyncio.Task[None] | None = None
         self._due = False
         """Those that wait have waited long enough, and do so for a batch under way."""
-        self._flights: set[asyncio.Task[None]] = set()
+        self._flights: list[asyncio.Task[None]] = []
 
     def submit(self, item: Item) -> asyncio.Future[Outcome]:
         """The outcome for `item`, after its batch is done, or what the actor raised."""
@@ -85,11 +98,11 @@ class Batcher(Generic[Item, Outcome]):
         futures, self._futures = self._futures, []
         if items:
             flight = asyncio.ensure_future(self._run(items, futures))
-            self._flights.add(flight)
+            self._flights.append(flight)
             flight.add_done_callback(self._landed)
 
     def _landed(self, flight: asyncio.Task[None]) -> None:
-        self._flights.discard(flight)
+        self._flights.remove(flight)
         if self._due and not self._flights:
             self._launch()
 
