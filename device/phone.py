@@ -27,6 +27,7 @@ from device.agent import (
     ModelDistiller,
     ServiceDistiller,
 )
+from device.in_use import InUse
 from device.learning import ExampleStore, layer_label
 from device.logs import get_logger
 from device.machine import Machine
@@ -59,10 +60,9 @@ from device.owner.erasing import Forgotten
 from device.owner.glance import StatusCalls
 from device.owner.knowledge import KnowledgeCalls
 from device.owner.records import Layers
-from device.recall import Judge, Recaller, Router, judge_with
+from device.recall import Recaller
 from device.recall.dense import DenseIndex
 from device.recall.embedders import BUILTIN
-from device.recall.latest import Latest
 from device.recall.public import PublicLayer
 from device.recall.public_store import PublicStore
 from device.recall.shards import IndexShards
@@ -80,7 +80,6 @@ from device.sync.usage import Usage
 from device.vault import Keyring, SealedLog, VaultError
 from privacy import BUDGETS, Ledger
 from protocol.models import dedup_features, router_features
-from protocol.params import Parameters
 
 if TYPE_CHECKING:
     from device.account.calls import AccountCalls
@@ -134,10 +133,11 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
     """Open with `Phone.open`, end with `close`; one process at a time owns the storage."""
 
     def __init__(self, machine: Machine, settings: Settings, logs: dict[str, SealedLog]) -> None:
+        # No more than 29 attributes: with one more, CPython gives each phone of a fleet a dict with
+        # keys of its own, 1.3 KB.
         self.settings = settings
         self._machine = machine
         self._clock = machine.clock
-        self._observer = machine.observer
         self._logs = logs
         self._busy = asyncio.Lock()
         self._backoff = Backoff(settings.sync_interval_seconds, machine.rng)
@@ -191,23 +191,22 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
             zone=settings.zone,
         )
         self._public = PublicStore(logs["knowledge"], logs["passages"])
-        self._public_layer = PublicLayer(self._public)
-        self._documents = Documents(self._public, self._public_layer, machine.clock)
+        public_layer = PublicLayer(self._public)
+        self._documents = Documents(self._public, public_layer, machine.clock)
         self._faded_at = -math.inf
-        self._router: Latest[Router] = Latest()
-        self._judge: Latest[Judge] = Latest()
+        in_use = InUse(self.shelf, settings)
         self._recaller = Recaller(
             self._raw,
             self._structured,
             self._working,
-            self._router_in_use,
+            in_use.router,
             machine.clock,
-            judge_provider=self._judge_in_use,
+            judge_provider=in_use.judge,
             zone=settings.zone,
             clarifying_rounds=settings.clarifying_rounds,
             shards=IndexShards(logs["index"], logs["vectors"], BUILTIN),
             dense=self._dense,
-            public=self._public_layer,
+            public=public_layer,
         )
         self._contributions = Contributions(
             ledger=self.ledger,
@@ -231,12 +230,13 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
             LedgerCorrupt: the privacy ledger does not hold; nothing may leave this phone.
         """
         keyring = Keyring.open(machine.storage, machine.protector, machine.bits)
+        now = machine.clock.now
         logs = {
             name: SealedLog.open(
                 machine.storage,
                 name,
                 keyring,
-                clock_now=machine.clock.now,
+                clock_now=now,
                 segment_records=1 if name in READ_ALONE else settings.segment_records,
                 segment_age=settings.segment_age_seconds,
             )
@@ -311,8 +311,7 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         if self._dense is not None:
             await self._dense.close()
         await self._actors.stop()
-        for log in self._logs.values():
-            log.close()
+        SealedLog.close_all(self._logs.values())
 
     # --- remembering and recalling: always served, never waiting for a dream (law 2) ---
 
@@ -347,20 +346,8 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         await self._monitor.check()
         self.usage.answered(answer)
         layers = tuple([layer.value for layer in dict.fromkeys([h.layer for h in answer.hits])])
-        self._observer.on(Answered(self._clock.now(), answer.decided_by, layers))
+        self._machine.observer.on(Answered(self._clock.now(), answer.decided_by, layers))
         return answer
-
-    def _router_in_use(self) -> Router:
-        held, policy = self.shelf.adopted("router"), self.shelf.policy("router")
-        return self._router.of((held, policy), lambda: self._router_with(held))
-
-    def _router_with(self, held: Parameters | None) -> Router:
-        weights, zone = self.shelf.weights("router"), self.settings.zone
-        return Router(held, zone, floors=self.floors, weights=weights)
-
-    def _judge_in_use(self) -> Judge:
-        weights = self.shelf.weights("dedup")
-        return self._judge.of((weights,), lambda: judge_with(weights))
 
     async def feedback(self, answer: Answer, used: Sequence[str]) -> None:
         """Learn which hits of `answer` helped (`used`: their ids; empty: none did).
@@ -398,9 +385,9 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         """The daemon: wait for the window, dream, rest; for ever, until cancelled."""
         while True:
             await self.window.opened()
-            self._observer.on(WindowOpened(self._clock.now()))
+            self._machine.observer.on(WindowOpened(self._clock.now()))
             await self.window.run_while_open(self._dreams)
-            self._observer.on(WindowClosed(self._clock.now()))
+            self._machine.observer.on(WindowClosed(self._clock.now()))
 
     async def _dreams(self) -> None:
         """Dream and rest while the window lasts: merge every few minutes (002), forget and sync
@@ -421,13 +408,13 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
     async def _dream_through(self, *, fade: bool) -> DreamReport:
         async with self._busy:
             self._rest.settle()
-            self._observer.on(DreamStarted(self._clock.now()))
+            self._machine.observer.on(DreamStarted(self._clock.now()))
             outcome = "interrupted"
             try:
                 report = await self._dream(fade=fade)
                 outcome = "finished"
             finally:
-                self._observer.on(DreamEnded(self._clock.now(), outcome))
+                self._machine.observer.on(DreamEnded(self._clock.now(), outcome))
         return report
 
     async def _dream(self, *, fade: bool) -> DreamReport:

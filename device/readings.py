@@ -27,6 +27,7 @@ READERS = (
     "device.language.tokens",
     "device.learning.examples",
     "device.memory.amendments",
+    "device.memory.desk",
     "device.memory.working",
     "device.recall.focus",
     "device.recall.folding",

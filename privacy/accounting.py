@@ -107,6 +107,7 @@ def _worst(dated: list[tuple[float, int]], length: float) -> int:
     return worst
 
 
+@lru_cache(maxsize=64)
 def rho_units(sensitivity: float, sigma: float) -> int:
     """Cost of one Gaussian release, rounded up: sensitivity² / (2 sigma²) in units of 2^-40.
 

@@ -166,13 +166,13 @@ class Quarantine(_Link):
 
 
 Entry: TypeAlias = Open | Reserve | Commit | ReceiptEntry | Quarantine
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
 _ENTRY: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
 
 
 def encode_entry(entry: Entry) -> bytes:
     """Canonical bytes of an entry."""
-    fields = entry.model_dump(mode="json")
-    return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
+    return _CANONICAL.encode(entry.model_dump()).encode()
 
 
 def decode_entry(payload: bytes) -> Entry:

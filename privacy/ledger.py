@@ -330,7 +330,7 @@ class Ledger:
         if self._anchor is not None and self._state.length == 0 and not self._suspicion:
             self._anchor.write(Mark(0, GENESIS))  # so that a ledger without a mark was moved
         self._log.append(payload)
-        self._state.replay(payload)
+        self._state.fold(entry, payload)
         if isinstance(entry, Quarantine):
             self._suspicion = ""
         if self._anchor is not None and not self._suspicion:

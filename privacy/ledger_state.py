@@ -41,6 +41,7 @@ from privacy.budget import YEAR, Budget, Stream
 from privacy.chain import (
     GENESIS,
     Commit,
+    Entry,
     GaussianMechanism,
     Open,
     Quarantine,
@@ -89,7 +90,7 @@ class Spending:
 
 @dataclass(slots=True)
 class LedgerState:
-    """The sums so far. Grows by `replay` alone."""
+    """The sums so far. Grows by `replay`, and by `fold` of what was just written."""
 
     head: str = GENESIS
     length: int = 0
@@ -188,7 +189,10 @@ class LedgerState:
 
         Signatures are the auditor's business: the log below is sealed.
         """
-        entry = decode_entry(payload)
+        self.fold(decode_entry(payload), payload)
+
+    def fold(self, entry: Entry, payload: bytes) -> None:
+        """`replay` of an entry whose canonical bytes are `payload`."""
         if entry.seq != self.length or entry.prev != self.head:
             raise LedgerCorrupt(f"entry {self.length} does not continue the hash chain")
         if self.opened is None and not isinstance(entry, Open):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -82,6 +82,16 @@ class Parameters:
         """``weights`` rounded to the spec's grid."""
         return cls(spec.name, version, quantise(weights, spec), dict(spec.scales))
 
+    @cached_property
+    def sha256(self) -> bytes:
+        """See `sha256_of`; what is hashed never changes."""
+        digest = hashlib.sha256(_HASH_LABEL)
+        digest.update(_length_prefixed(self.model.encode()))
+        for name, array in sorted(self.arrays.items()):
+            digest.update(_length_prefixed(f"{name}{array.shape}".encode()))
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.digest()
+
     def weights(self) -> Weights:
         """The float32 weights these parameters stand for."""
         return dequantise(self)
@@ -114,12 +124,7 @@ def dequantise(
 
 def sha256_of(parameters: Parameters) -> bytes:
     """SHA-256 over the canonical content: model, names, shapes and values, not the version."""
-    digest = hashlib.sha256(_HASH_LABEL)
-    digest.update(_length_prefixed(parameters.model.encode()))
-    for name, array in sorted(parameters.arrays.items()):
-        digest.update(_length_prefixed(f"{name}{array.shape}".encode()))
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.digest()
+    return parameters.sha256
 
 
 def encode_full(parameters: Parameters) -> bytes:
@@ -133,6 +138,7 @@ def _full_blob(values: bytes) -> bytes:
     return _FULL + deflate(values)
 
 
+@lru_cache(maxsize=_CACHED_BLOBS)
 def decode_full(blob: bytes, spec: ModelSpec, version: int) -> Parameters:
     """The parameters of a full blob; DifferenceInvalid unless it fits the spec exactly."""
     body = _body(blob, _FULL, spec)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -53,6 +54,8 @@ CLOCK_SLACK = 86_400.0
 FULL = 0
 """The base of a fetch that needs none."""
 _PURPOSE = "release"
+_CACHED_MANIFESTS = 8
+"""Opened manifests remembered: a plan names the same ones sync after sync."""
 _VERSION = re.compile(r"[1-9][0-9]{0,15}")
 _Floor = Annotated[float, Field(ge=LOWEST_FLOOR, le=HIGHEST_FLOOR)]
 
@@ -129,6 +132,7 @@ def seal_manifest(manifest: Manifest, signing_key: SigningKey) -> bytes:
     return signed_envelope(pack(fields), signing_key, purpose=_PURPOSE)
 
 
+@lru_cache(maxsize=_CACHED_MANIFESTS)
 def open_manifest(blob: bytes, public_key: bytes) -> Manifest:
     """The manifest, signature checked before it is parsed; ReleaseRefused otherwise."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from typing import Final
 
 from device.actors import Clock
@@ -19,10 +19,27 @@ _RECALL_HITS: Final = 10
 class Owner:
     """One person's deeds, each done once, on whatever life the phone is in."""
 
+    __slots__ = (
+        "_clock",
+        "_deeds",
+        "_patient",
+        "_turns",
+        "answered",
+        "by_layer",
+        "decided_by",
+        "records",
+        "refused",
+        "runs",
+        "tried",
+        "useful",
+    )
+
     def __init__(self, person: Person, clock: Clock, *, patient: bool) -> None:
         """`clock`: true time. `patient`: a deed that the phone refuses is given up, not an error:
         its disk may be full."""
-        self._deeds, self._clock, self._patient = deque(person.deeds), clock, patient
+        self._deeds = [*reversed(person.deeds)]
+        """What is left to do, the next thing last."""
+        self._clock, self._patient = clock, patient
         self._turns: dict[str, Turn] = {}
         """What the phone acknowledged, by line of the story."""
         self.records = self.answered = self.useful = self.refused = self.runs = 0
@@ -34,8 +51,8 @@ class Owner:
     async def use(self, phone: Phone) -> None:
         """Do what is left to do, each thing at its time or, when the phone was down, at once."""
         while self._deeds:
-            await self._clock.sleep(max(0.0, self._deeds[0].at - self._clock.now()))
-            deed = self._deeds.popleft()
+            await self._clock.sleep(max(0.0, self._deeds[-1].at - self._clock.now()))
+            deed = self._deeds.pop()
             try:
                 await self._do(phone, deed)
             except (DomainError, ActorError):

@@ -27,6 +27,8 @@ _SURELY = 1.0
 class TrackConditions:
     """The phone's senses: the true tracks, read without error, announcing their changes."""
 
+    __slots__ = ("_clock", "_level", "_level_at", "_truth")
+
     def __init__(self, truth: PhoneAvailability, clock: Clock, start: float) -> None:
         self._truth, self._clock = truth, clock
         self._level, self._level_at = _FIRST_CHARGE, start
@@ -72,6 +74,8 @@ class WindowConditions(TrackConditions):
     """The same senses, which announce only what can open or close the window: whatever changes in
     between is no reason to wake a sleeping phone."""
 
+    __slots__ = ("_window",)
+
     def __init__(self, truth: PhoneAvailability, clock: Clock, start: float) -> None:
         super().__init__(truth, clock, start)
         self._window = truth.window
@@ -95,6 +99,8 @@ class WindowConditions(TrackConditions):
 class ClockedConditions(WindowConditions):
     """The same, for a phone whose own clock is not the true one: it asks and is told in its own
     time."""
+
+    __slots__ = ("_own",)
 
     def __init__(self, truth: PhoneAvailability, clock: PhoneClock, start: float) -> None:
         super().__init__(truth, clock.true_clock, start)

@@ -15,7 +15,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context
-from typing import TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
 __all__ = ["Deadlock", "VirtualClock", "VirtualLoop"]
 
@@ -200,19 +200,39 @@ class VirtualClock:
         """Unix seconds, UTC, in the virtual world."""
         return self._epoch + self._loop._now
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait `seconds` of virtual time."""
+    async def sleep(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
+        """Wait `seconds` of virtual time, or until `until` is done."""
         if seconds <= 0.0:
             await asyncio.sleep(0)
             return
         # As asyncio's, which cancels also those timers that have fired.
         woken: asyncio.Future[None] = self._loop.create_future()
         timer = self._loop.call_at(self._loop._now + seconds, _wake, woken)
+        if until is not None:
+            await _woken_early(woken, timer, until)
+            return
         try:
             await woken
         except asyncio.CancelledError:
             timer.cancel()
             raise
+
+
+async def _woken_early(
+    woken: asyncio.Future[None], timer: asyncio.TimerHandle, until: asyncio.Future[Any]
+) -> None:
+    """Return when `woken`, which `timer` does, or when `until` is done."""
+
+    def wake(_: object) -> None:
+        _wake(woken)
+
+    until.add_done_callback(wake)
+    try:
+        await woken
+    finally:
+        until.remove_done_callback(wake)
+        if timer._scheduled:  # type: ignore[attr-defined]
+            timer.cancel()
 
 
 def _wake(sleeper: asyncio.Future[None]) -> None:

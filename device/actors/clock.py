@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Protocol
+from typing import Any, Protocol
 
 __all__ = ["Clock", "LoopClock", "SystemClock"]
 
@@ -16,8 +16,9 @@ class Clock(Protocol):
         """Unix seconds, UTC."""
         ...
 
-    async def sleep(self, seconds: float) -> None:
-        """Return after `seconds`; zero or less only yields once."""
+    async def sleep(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
+        """Return after `seconds`, or as soon as `until` is done, whatever it ends with; zero or
+        less only yields once. Cancelling this leaves `until` alone."""
         ...
 
 
@@ -28,9 +29,9 @@ class SystemClock:
         """Unix seconds, UTC."""
         return time.time()
 
-    async def sleep(self, seconds: float) -> None:
-        """Return after `seconds` of the loop's monotonic time."""
-        await asyncio.sleep(max(0.0, seconds))
+    async def sleep(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
+        """Return after `seconds` of the loop's monotonic time, or when `until` is done."""
+        await _slept(seconds, until)
 
 
 class LoopClock:
@@ -46,6 +47,14 @@ class LoopClock:
         """Unix seconds, UTC; needs a running loop."""
         return self._epoch + asyncio.get_running_loop().time()
 
-    async def sleep(self, seconds: float) -> None:
-        """Return after `seconds` of loop time."""
-        await asyncio.sleep(max(0.0, seconds))
+    async def sleep(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
+        """Return after `seconds` of loop time, or when `until` is done."""
+        await _slept(seconds, until)
+
+
+async def _slept(seconds: float, until: asyncio.Future[Any] | None) -> None:
+    seconds = max(0.0, seconds)
+    if until is None:
+        await asyncio.sleep(seconds)
+    else:
+        await asyncio.wait([until], timeout=seconds)

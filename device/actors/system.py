@@ -77,6 +77,8 @@ class ActorRef:
 class ActorSystem:
     """The actors of one phone."""
 
+    __slots__ = ("_cells", "_clock", "_stop_grace", "_stopping")
+
     def __init__(self, clock: Clock, *, stop_grace: float = STOP_GRACE) -> None:
         """`clock` dates restarts; `stop_grace` is in seconds of the loop's time."""
         self._clock = clock

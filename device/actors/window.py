@@ -19,7 +19,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
 from device.actors.clock import Clock
-from device.actors.joining import all_ended, begun, one_ended
+from device.actors.joining import ended
 from device.conditions.source import FREE_FLOOR, AnnouncingSource, Conditions, ConditionSource
 
 __all__ = ["Conditions", "Outcome", "Window", "checkpoint"]
@@ -56,6 +56,21 @@ async def checkpoint() -> None:
 
 class Window:
     """Says when work may run, and stops it when it may no longer."""
+
+    __slots__ = (
+        "_announced",
+        "_announcing",
+        "_asked",
+        "_battery_floor",
+        "_clock",
+        "_good_until",
+        "_held_since",
+        "_poll",
+        "_reading_limit",
+        "_settle",
+        "_source",
+        "last",
+    )
 
     def __init__(
         self,
@@ -123,23 +138,22 @@ class Window:
         await self._read(limit=self._reading_limit)
         if not self._settled(self._clock.now()):
             return "interrupted"
-        task, watch = begun(work()), begun(self._closed())
+        task = asyncio.get_running_loop().create_task(work())
         try:
-            await one_ended(task, watch)
-            if watch.done():
-                watch.result()
+            await self._closed(task)
         finally:
-            watch.cancel()
             await _end(task)
         return "interrupted" if task.cancelled() else _finished(task)
 
-    async def _closed(self) -> None:
-        """Return when a condition ends or can no longer be confirmed."""
+    async def _closed(self, work: asyncio.Task[object]) -> None:
+        """Return when a condition ends or can no longer be confirmed, or when `work` has ended."""
         while True:
             now = self._clock.now()
             change = self._next_change(now)
             # From the start of the last reading: a slow source may have looked just then.
-            await self._sleep((self._asked + OPEN_POLL if change is None else change) - now)
+            await self._sleep((self._asked + OPEN_POLL if change is None else change) - now, work)
+            if work.done():
+                return
             await self._read(limit=self._reading_limit)
             if not self._settled(self._clock.now()):
                 return
@@ -173,8 +187,8 @@ class Window:
         change = self._next_change(now)
         self._good_until = now + POLLS_TO_MISS * self._poll if change is None else change
 
-    async def _sleep(self, seconds: float) -> None:
-        await self._clock.sleep(min(seconds, LONGEST_NAP))
+    async def _sleep(self, seconds: float, until: asyncio.Task[object] | None = None) -> None:
+        await self._clock.sleep(min(seconds, LONGEST_NAP), until)
 
     def _settled(self, now: float) -> bool:
         return self._held_since is not None and now - self._held_since >= self._settle
@@ -203,7 +217,7 @@ async def _end(task: asyncio.Task[object]) -> None:
     """Cancel `task` if it still runs and wait until it has ended, whatever it ends with."""
     if not task.done():
         task.cancel()
-        await all_ended(task)
+        await ended(task)
 
 
 def _finished(task: asyncio.Task[object]) -> Outcome:

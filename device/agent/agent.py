@@ -61,6 +61,8 @@ class KnownSkill:
 class AgentMemory:
     """The agent's side of one phone's memory."""
 
+    __slots__ = ("_book", "_clock", "_policy", "_teacher", "_truncations", "_zone")
+
     def __init__(
         self,
         structured: ActorRef,

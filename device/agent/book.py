@@ -38,6 +38,8 @@ Facts: TypeAlias = Mapping[str, tuple[Fact, float]]
 class Book:
     """Sole writer of facts, skills, patterns and runs."""
 
+    __slots__ = ("_clock", "_lock", "_structured")
+
     def __init__(self, structured: ActorRef, clock: Clock) -> None:
         self._structured = structured
         self._clock = clock

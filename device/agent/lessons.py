@@ -41,6 +41,8 @@ class RunReport:
 class Teacher:
     """Draws from runs what is worth knowing, by the distiller it is given."""
 
+    __slots__ = ("_book", "_distiller", "_policy", "_zone")
+
     def __init__(
         self, book: Book, *, policy: AgentPolicy, distiller: Distiller, zone: tzinfo
     ) -> None:

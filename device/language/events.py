@@ -6,10 +6,11 @@ which stored memory a change concerns is decided by consolidation.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from enum import StrEnum
 
 from device.language.actions import find_action
@@ -22,7 +23,7 @@ from device.language.kept import kept
 from device.language.patterns import Bilingual
 from device.language.preferences import Preference, find_preference
 from device.language.sentiment import sentiment
-from device.language.times import TimeExpression, find_times
+from device.language.times import TimeExpression, find_times, times_on
 
 __all__ = ["Draft", "DraftKind", "extract"]
 
@@ -91,18 +92,57 @@ def extract(text: str, speaker: str, at: float, tz: tzinfo, kind: str = "dialogu
     """
     if not worth_remembering(text, speaker, kind):
         return []
-    subject = "user" if is_user(speaker) else speaker
     reference = datetime.fromtimestamp(at, tz)
+    ends = _ends_on(text, reference.date(), tz)
+    if ends is None:
+        times = [find_times(sentence, reference) for sentence in statements(text)]
+        ahead = _ahead([_end(found) for found in times], reference)
+        return list(_drafts(text, speaker, times, ahead))
+    return list(_drafts_on(text, speaker, reference.date(), tz, _ahead(ends, reference)))
+
+
+@kept
+def _ends_on(text: str, day: date, zone: tzinfo) -> tuple[float, ...] | None:
+    """When what each statement dates is over, which is all that the hour it is said still decides;
+    None when the times themselves depend on the hour."""
+    times = [times_on(sentence, day, zone) for sentence in statements(text)]
+    known = [_end(found) for found in times if found is not None]
+    return tuple(known) if len(known) == len(times) else None
+
+
+@kept
+def _drafts_on(
+    text: str, speaker: str, day: date, zone: tzinfo, ahead: tuple[bool, ...]
+) -> tuple[Draft, ...]:
+    """The drafts of a turn whenever it is said that day, given which statements lie ahead."""
+    times = [times_on(sentence, day, zone) or () for sentence in statements(text)]
+    return _drafts(text, speaker, times, ahead)
+
+
+def _end(times: Sequence[TimeExpression]) -> float:
+    return max((time.end for time in times if _is_firm(time)), default=-math.inf)
+
+
+def _ahead(ends: Sequence[float], reference: datetime) -> tuple[bool, ...]:
+    now = reference.timestamp()
+    return tuple([end > now for end in ends])
+
+
+def _drafts(
+    text: str, speaker: str, times: Sequence[Sequence[TimeExpression]], ahead: Sequence[bool]
+) -> tuple[Draft, ...]:
+    """The drafts of a turn, given the times its statements name and which lie ahead."""
+    subject = "user" if is_user(speaker) else speaker
     drafts = [
         Draft(DraftKind.ATTRIBUTE, a.text, subject, action=a.key, object=a.value)
         for a in find_attributes(text, speaker)
     ]
     stated = [d.text for d in drafts]
-    for sentence in statements(text):
-        draft = _draft(sentence, subject, reference)
+    for sentence, named, later in zip(statements(text), times, ahead, strict=True):
+        draft = _drafted(sentence, subject, tuple(named), later)
         if draft is not None and not _said_already(draft, stated):
             drafts.append(draft)
-    return drafts[:MAX_DRAFTS]
+    return tuple(drafts[:MAX_DRAFTS])
 
 
 def _said_already(draft: Draft, attributes: list[str]) -> bool:
@@ -110,12 +150,6 @@ def _said_already(draft: Draft, attributes: list[str]) -> bool:
     if draft.kind not in (DraftKind.EVENT, DraftKind.PREFERENCE) or draft.starts is not None:
         return False
     return any(text and (text in draft.text or draft.text in text) for text in attributes)
-
-
-def _draft(sentence: str, subject: str, reference: datetime) -> Draft | None:
-    times = find_times(sentence, reference)
-    ahead = any(_is_firm(time) and time.end > reference.timestamp() for time in times)
-    return _drafted(sentence, subject, tuple(times), ahead)
 
 
 @kept

@@ -33,7 +33,7 @@ from device.language.spans import (
 )
 from device.language.words import HAN
 
-__all__ = ["TimeExpression", "find_times", "prefer_of"]
+__all__ = ["TimeExpression", "find_times", "prefer_of", "times_on"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,11 @@ def find_times(
         # Aware times are equal across zones: the zone must be told apart by itself.
         found = _at_moment(text, reference.replace(tzinfo=None), reference.fold, zone, side)
     return list(found)
+
+
+def times_on(text: str, day: date, zone: tzinfo) -> tuple[TimeExpression, ...] | None:
+    """`find_times` of words said on `day` in `zone`; None when it takes the hour they are said."""
+    return _on_day(text, day, zone, prefer_of(text))
 
 
 @kept

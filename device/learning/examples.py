@@ -32,8 +32,10 @@ MAX_EXAMPLES = 500
 """Examples kept for each model; older ones leave first."""
 ERASE_BATCH = 100
 """Surplus examples that wait to be erased together: an erase rewrites whole segments."""
-MARK_BYTES = 8
-"""Digest of one turn, text or word an example was made from."""
+DIGEST_BYTES = 8
+MARK_BYTES = 5
+"""Of the digest of one turn, text or word an example was made from, this much is kept: a hundred
+thousand marks of other words make one forgetting in ten million take an example too many."""
 MAX_WORDS = 64
 """Words of one text that are marked."""
 DEDUP_LABELS: tuple[str, ...] = DEDUP.outputs
@@ -151,7 +153,7 @@ class ExampleStore:
             return
         half, target = features.astype(np.float16), label.astype(np.float16)
         joined = b"".join(sorted(marks))
-        entry = [spec.name, FEATURE_VERSION, _to_bytes(half), _to_bytes(target), joined]
+        entry = [spec.name, FEATURE_VERSION, _to_bytes(half), _to_bytes(target), joined, MARK_BYTES]
         sequence = self._log.append(msgpack.packb(entry))
         self._sequences[spec.name].append(sequence)
         self._trim(slack=ERASE_BATCH)
@@ -174,10 +176,11 @@ def _example_of(sequence: int, payload: bytes) -> _Example | None:
     """A logged example; None when it was made with other features or another model, or before
     examples knew what they were made from."""
     match msgpack.unpackb(payload):
-        case [str(model), version, bytes(features), bytes(label), bytes(marks)] if (
+        case [str(model), version, bytes(features), bytes(label), bytes(marks), *width] if (
             model in SPECS and version == FEATURE_VERSION
         ):
-            cut = range(0, len(marks), MARK_BYTES)
+            step = width[0] if width else DIGEST_BYTES  # whole digests, before they were cut
+            cut = range(0, len(marks), step)
             known = frozenset(marks[start : start + MARK_BYTES] for start in cut)
             return _Example(model, sequence, _from_bytes(features), _from_bytes(label), known)
     return None
@@ -205,7 +208,8 @@ def _word_marks(text: str) -> tuple[bytes, ...]:
 
 
 def _mark(kind: str, name: str) -> bytes:
-    return hashlib.blake2b(f"{kind}:{name}".encode(), digest_size=MARK_BYTES).digest()
+    said = f"{kind}:{name}".encode()
+    return hashlib.blake2b(said, digest_size=DIGEST_BYTES).digest()[:MARK_BYTES]
 
 
 @kept

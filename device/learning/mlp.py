@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from protocol.models import ModelSpec, Weights
 
-__all__ = ["Gradient", "clipped_gradient", "first_trained_layer", "loss"]
+__all__ = ["Gradient", "clipped_gradient", "first_trained_layer", "loss", "loss_of"]
 
 Array = NDArray[np.float32]
 TINY = 1e-7
@@ -86,7 +86,12 @@ def loss(weights: Mapping[str, Array], inputs: Array, labels: Array, spec: Model
     hidden = inputs
     for layer in range(1, spec.depth):
         hidden = _relu_layer(hidden, weights, layer)
-    chance = np.clip(_outputs(hidden, weights, spec).astype(np.float64), TINY, 1.0 - TINY)
+    return loss_of(_outputs(hidden, weights, spec), labels, spec)
+
+
+def loss_of(outputs: Array, labels: Array, spec: ModelSpec) -> float:
+    """`loss` of outputs that the caller has worked out already."""
+    chance = np.clip(outputs.astype(np.float64), TINY, 1.0 - TINY)
     gain = labels * np.log(chance)
     if spec.output == "sigmoid":
         gain = gain + (1.0 - labels) * np.log(1.0 - chance)

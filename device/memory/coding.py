@@ -22,6 +22,8 @@ __all__ = [
 
 TURN_PREFIX = "raw:"
 ITEM_PREFIX = "mem:"
+DIALOGUE = "dialogue"
+"""The kind a turn is of unless its payload says another."""
 
 
 def turn_id(sequence: int) -> str:
@@ -54,6 +56,8 @@ def _number(identifier: str, prefix: str) -> int | None:
 def turn_to_payload(draft: TurnDraft) -> bytes:
     """One turn as a msgpack array; its id is the log's sequence number and is not repeated."""
     fields = [draft.at, draft.speaker, draft.text, draft.session, draft.source, draft.kind]
+    if draft.kind == DIALOGUE:
+        fields.pop()  # nearly every turn is one
     return bytes(msgpack.packb(fields))
 
 
@@ -65,8 +69,7 @@ def turn_of(sequence: int, draft: TurnDraft) -> Turn:
 
 def turn_from_payload(sequence: int, payload: bytes) -> Turn:
     """Inverse of `turn_to_payload`."""
-    at, speaker, text, session, source, kind = msgpack.unpackb(payload)
-    return Turn(turn_id(sequence), at, speaker, text, session, source, kind)
+    return Turn(turn_id(sequence), *msgpack.unpackb(payload))
 
 
 def item_to_fields(item: Item) -> list[Any]:

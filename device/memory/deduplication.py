@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from device.actors import ActorRef, checkpoint
 from device.memory.changes import Change
 from device.memory.coding import item_number
-from device.memory.itemcalls import Apply, ListItems, StaleBatch, StructuredStats, Together
+from device.memory.itemcalls import Apply, ListItems, Reached, StaleBatch, StructuredStats, Together
 from device.memory.judgement import Judgement
 from device.memory.merging import about, alike, merge, parted, undo
 from device.memory.records import Item
@@ -27,7 +27,7 @@ async def merge_duplicates(
     `batch` merges are applied at a time, whole, with a checkpoint after each. Broken off, or when
     something is forgotten meanwhile, what is left waits for the next dream.
     """
-    basis = (await structured.ask(StructuredStats())).revision
+    basis, _ = await structured.ask(Reached())
     items = await structured.ask(ListItems())
     barred = parted(items)
     done, count = 0, 0

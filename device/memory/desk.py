@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from device.language import content_tokens
+from device.language.kept import kept
+from device.language.tokens import content_of
 from device.memory.changes import Change, ChangeKind
 from device.memory.records import EventState, Item, ItemKind
 
@@ -30,10 +31,12 @@ GENERIC = frozenset([*_VAGUE.split(), *_CHANGING.split()])
 COMMON_SHARE = 0.2
 """A token in more than this share of the active events tells none of them apart."""
 COMMON_FLOOR, COMMON_CEILING = 3, 200
+FEW_EVENTS = 64
+"""Active events that are sooner looked through than indexed by their tokens."""
 
 
 class Desk:
-    """Items by id, active events by token; remembers every change made.
+    """Items by id, active events by what they say; remembers every change made.
 
     Changes to one item within a batch collapse into one, in the order items were first touched.
     """
@@ -41,8 +44,10 @@ class Desk:
     def __init__(self, items: Iterable[Item]) -> None:
         self._items: dict[str, Item] = {}
         self._changes: dict[str, ChangeKind] = {}
-        self._tokens: dict[str, set[str]] = defaultdict(set)
-        self._active: dict[str, None] = {}
+        self._active: dict[str, frozenset[str]] = {}
+        """Active events, each with its tokens."""
+        self._holders: dict[str, dict[str, None]] = {}
+        """Active events by token, once there are more than a few."""
         self._facts: dict[tuple[ItemKind, str, str], list[str]] = defaultdict(list)
         for item in items:
             self._index(item)
@@ -80,12 +85,11 @@ class Desk:
 
     def events_like(self, text: str) -> list[tuple[float, Item]]:
         """Active events sharing telling tokens with `text`: (shared weight, event), best first."""
-        wanted = self.telling(text)
         active = len(self._active)
         common = max(COMMON_FLOOR, min(COMMON_SHARE * active, COMMON_CEILING))
         scores: dict[str, float] = defaultdict(float)
-        for token in sorted(wanted):
-            holders = self._tokens.get(token, ())
+        for token in sorted(self.telling(text)):
+            holders = self._holding(token)
             if not holders or len(holders) > common:
                 continue
             weight = math.log1p(active / len(holders))
@@ -98,27 +102,56 @@ class Desk:
         """Events neither over nor called off, in the order they came to the desk."""
         return [self._items[identifier] for identifier in self._active]
 
-    def telling(self, text: str) -> set[str]:
+    def telling(self, text: str) -> frozenset[str]:
         """The words of `text` that may name one event rather than another."""
-        return set(content_tokens(text)) - GENERIC
+        return _telling(text)
+
+    def _holding(self, token: str) -> Collection[str]:
+        """The active events whose tokens have this one."""
+        if self._holders:
+            return self._holders.get(token, ())
+        return [identifier for identifier, tokens in self._active.items() if token in tokens]
 
     def _index(self, item: Item) -> None:
         self._items.pop(item.id, None)
         self._items[item.id] = item
         if item.kind is ItemKind.EVENT:
-            self._active.pop(item.id, None)
+            self._put_away(item.id)
             if item.state is EventState.ACTIVE:
-                self._active[item.id] = None
-            tokens = set(content_tokens(f"{item.text} {item.object} {item.place}"))
-            for token in tokens:
-                if item.state is EventState.ACTIVE:
-                    self._tokens[token].add(item.id)
-                else:
-                    self._tokens[token].discard(item.id)
+                self._put_out(item)
         elif item.kind in (ItemKind.PREFERENCE, ItemKind.ENTITY):
             ids = self._facts[item.kind, item.subject, fact_key(item)]
             if item.id not in ids:
                 ids.append(item.id)
+
+    def _put_out(self, event: Item) -> None:
+        tokens = _tokens(event.text, event.object, event.place)
+        self._active[event.id] = tokens
+        if self._holders:
+            self._hold(event.id, tokens)
+        elif len(self._active) > FEW_EVENTS:
+            for identifier, held in self._active.items():
+                self._hold(identifier, held)
+
+    def _put_away(self, identifier: str) -> None:
+        tokens = self._active.pop(identifier, frozenset())
+        if self._holders:
+            for token in tokens:
+                self._holders[token].pop(identifier, None)
+
+    def _hold(self, identifier: str, tokens: Iterable[str]) -> None:
+        for token in tokens:
+            self._holders.setdefault(token, {})[identifier] = None
+
+
+@kept
+def _telling(text: str) -> frozenset[str]:
+    return frozenset(content_of(text)) - GENERIC
+
+
+@kept
+def _tokens(text: str, thing: str, place: str) -> frozenset[str]:
+    return frozenset(content_of(f"{text} {thing} {place}"))
 
 
 def fact_key(item: Item) -> str:

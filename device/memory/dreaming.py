@@ -23,11 +23,12 @@ from device.memory.itemcalls import (
     ForgetItems,
     ListArchived,
     ListItems,
+    Overdue,
     StaleBatch,
-    StructuredStats,
+    TakeStock,
 )
 from device.memory.lifecycle import expire
-from device.memory.raw import RawStats, TurnsAfter
+from device.memory.raw import Newest, TurnsAfter
 from device.memory.records import Turn
 from device.memory.workingcalls import Remember, Tidy
 
@@ -36,8 +37,7 @@ __all__ = ["anything_pending", "consolidate_pending", "let_fade"]
 
 async def anything_pending(raw: ActorRef, structured: ActorRef) -> bool:
     """Whether turns wait to be consolidated; two small questions."""
-    newest = (await raw.ask(RawStats())).last_sequence
-    return newest > await structured.ask(Consolidated())
+    return await raw.ask(Newest()) > await structured.ask(Consolidated())
 
 
 async def consolidate_pending(
@@ -58,7 +58,7 @@ async def consolidate_pending(
     (unix seconds) given, plans whose time has passed become expired first, and what is taken in
     starts to fade from then.
     """
-    if now is not None and (passed := expire(await structured.ask(ListItems()), now)):
+    if now is not None and (passed := expire(await structured.ask(Overdue(now)), now)):
         await structured.ask(Apply(passed))
     if not await anything_pending(raw, structured):
         return 0
@@ -67,7 +67,7 @@ async def consolidate_pending(
     covered = await structured.ask(Covered())
     done = 0
     while turns := await raw.ask(TurnsAfter(through, batch)):
-        fresh = [turn for turn in turns if turn.sequence not in covered]
+        fresh = [turn for turn in turns if turn.sequence not in covered] if covered else turns
         await _remember_values(working, fresh)
         drafts = None if extractor is None else await extractor.extract(fresh, tz)
         changes = consolidator.consolidate(fresh, tz, drafts)
@@ -89,14 +89,15 @@ def _taken_in(change: Change, now: float) -> Change:
     """Taking a memory in counts as its first access: an old chat imported today is new to this
     phone and must not fade at once."""
     item = change.item
-    return replace(change, item=replace(item, last_access=max(item.last_access, now)))
+    if item.last_access >= now:
+        return change
+    return Change(change.kind, replace(item, last_access=now))
 
 
 async def _sit_down(structured: ActorRef) -> tuple[Consolidator, int]:
     """A desk with everything on it: what is archived comes back when it is spoken of again."""
-    basis = (await structured.ask(StructuredStats())).revision
-    items = await structured.ask(ListItems())
-    return Consolidator([*await structured.ask(ListArchived()), *items]), basis
+    stock = await structured.ask(TakeStock())
+    return Consolidator(stock.items), stock.revision
 
 
 async def _remember_values(working: ActorRef, turns: list[Turn]) -> None:

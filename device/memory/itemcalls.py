@@ -26,11 +26,14 @@ __all__ = [
     "ItemsByIds",
     "ListArchived",
     "ListItems",
+    "Overdue",
     "Reached",
     "Restore",
     "StaleBatch",
+    "Stock",
     "StructuredSize",
     "StructuredStats",
+    "TakeStock",
     "Together",
     "Touch",
     "Trace",
@@ -116,6 +119,14 @@ class ItemsBetween(Request[list[Item]]):
     start: float
     end: float
     limit: int = DEFAULT_LIMIT
+
+
+@dataclass(frozen=True)
+class Overdue(Request[list[Item]]):
+    """Active items of the working set whose named time ended before `now`, least recently changed
+    first: what every dream asks, and so no more than may have to be changed."""
+
+    now: float
 
 
 @dataclass(frozen=True)
@@ -216,6 +227,20 @@ class Consolidated(Request[int]):
 @dataclass(frozen=True)
 class Covered(Request[frozenset[int]]):
     """Turns above the sequence consolidated so far that need no consolidation any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """All that consolidation builds on, at one revision."""
+
+    revision: int
+    items: list[Item]
+    """The archive, then the working set."""
+
+
+@dataclass(frozen=True)
+class TakeStock(Request[Stock]):
+    """What a batch is to be computed from; `Stock.revision` is its basis."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Replay:
     items: dict[str, Item] = field(default_factory=dict)
     revisions: dict[str, int] = field(default_factory=dict)
     """Revision of each item's present form."""
-    sequences: dict[str, list[int]] = field(default_factory=dict)
+    sequences: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Log records of each item, oldest first; the last one holds its present form."""
     gone: list[tuple[int, str]] = field(default_factory=list)
     """(revision, id) of items forgotten or archived, oldest first."""
@@ -135,10 +135,10 @@ def _commit(
 def _superseded_before(state: Replay, mark: int) -> None:
     """Forgetting erases every superseded record with what it forgets: older forms may hold words
     of a forgotten turn. Those a crash left behind stand before the mark."""
-    for sequences in state.sequences.values():
+    for identifier, sequences in state.sequences.items():
         stale = [n for n in sequences[:-1] if n < mark]
         state.leftover += stale
-        del sequences[: len(stale)]
+        state.sequences[identifier] = sequences[len(stale) :]
 
 
 def advance(state: Replay, through: int, covered: Iterable[int]) -> None:
@@ -153,7 +153,7 @@ def keep(state: Replay, revision: int, sequence: int, item: Item) -> None:
     state.items[item.id] = item
     state.revisions.pop(item.id, None)
     state.revisions[item.id] = revision
-    state.sequences.setdefault(item.id, []).append(sequence)
+    state.sequences[item.id] = (*state.sequences.get(item.id, ()), sequence)
     state.archived.pop(item.id, None)
     state.links.put(item)
 
@@ -164,7 +164,7 @@ def forget(state: Replay, revision: int, items: list[str], turns: list[int]) -> 
     for identifier in items:
         state.items.pop(identifier, None)
         state.revisions.pop(identifier, None)
-        erased += state.sequences.pop(identifier, [])
+        erased += state.sequences.pop(identifier, ())
         state.archived.pop(identifier, None)
         state.links.drop(identifier)
         state.gone.append((revision, identifier))

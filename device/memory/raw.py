@@ -19,6 +19,7 @@ __all__ = [
     "Forget",
     "ForgetAll",
     "ForgottenTurns",
+    "Newest",
     "RawMemory",
     "RawSize",
     "RawStats",
@@ -98,6 +99,11 @@ class ForgottenTurns(Request[tuple[str, ...]]):
 
 
 @dataclass(frozen=True)
+class Newest(Request[int]):
+    """The newest sequence number given so far, −1 when none: what every dream asks."""
+
+
+@dataclass(frozen=True)
 class RawSize:
     """Sizes of the raw layer. ``revision`` grows with every turn kept and every one forgotten."""
 
@@ -144,6 +150,8 @@ class RawMemory(PromptActor):
                 return self._record([TurnDraft(at, speaker, text, session, source, kind)])[0]
             case RecordMany(drafts):
                 return self._record(list(drafts))
+            case Newest():
+                return self._last
             case TurnsAfter(sequence, limit):
                 return self._turns.after(sequence, limit)
             case TurnsByIds(ids):

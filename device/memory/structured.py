@@ -34,11 +34,14 @@ from device.memory.itemcalls import (
     ItemTrace,
     ListArchived,
     ListItems,
+    Overdue,
     Reached,
     Restore,
     StaleBatch,
+    Stock,
     StructuredSize,
     StructuredStats,
+    TakeStock,
     Together,
     Touch,
     Trace,
@@ -46,7 +49,7 @@ from device.memory.itemcalls import (
 from device.memory.people import names_told, without_names
 from device.memory.provenance import drawn_from, numbers_of, without_turns
 from device.memory.raw import Forget, ForgetAll
-from device.memory.records import Item, ItemKind
+from device.memory.records import EventState, Item, ItemKind
 from device.vault import SealedLog
 
 __all__ = ["StructuredMemory"]
@@ -182,6 +185,17 @@ class StructuredMemory(PromptActor):
         held = [self._state.items[note] for note in notes if note in self._state.items]
         return sorted(held, key=lambda item: (-item.created, item.id))
 
+    def _overdue(self, now: float) -> list[Item]:
+        return [
+            item
+            for item in self._state.items.values()
+            if item.ends is not None and item.ends < now and item.state is EventState.ACTIVE
+        ]
+
+    def _stock(self) -> Stock:
+        cold = self._read(self._state.archived) if self._state.archived else []
+        return Stock(self._state.revision, [*cold, *self._state.items.values()])
+
     def _known(self, ids: Iterable[str]) -> list[str]:
         return sorted(i for i in ids if i in self._state.items or i in self._state.archived)
 
@@ -314,8 +328,8 @@ class StructuredMemory(PromptActor):
         doomed = sorted({*sequences, *stale})
         if doomed:
             self._log.erase(doomed)
-            for held in self._state.sequences.values():
-                del held[:-1]
+            for identifier, held in self._state.sequences.items():
+                self._state.sequences[identifier] = held[-1:]
 
     def _compact(self) -> None:
         """Erase superseded records once they outnumber the live ones."""
@@ -355,6 +369,7 @@ _ANSWERS: Mapping[type, Callable[[StructuredMemory, Any], object]] = {
     Browse: lambda s, m: s._browse(m),
     ItemsByIds: lambda s, m: [s._state.items[i] for i in m.ids if i in s._state.items],
     ItemsAfter: lambda s, m: s._after(m.revision, m.limit),
+    Overdue: lambda s, m: s._overdue(m.now),
     ItemsBetween: lambda s, m: s._between(m.start, m.end)[: m.limit],
     ForgetItems: lambda s, m: s._forget(s._known(s._state.links.together(m.ids)), ()),
     Forget: lambda s, m: s._forget_turns(numbers_of(m.ids)),
@@ -371,6 +386,7 @@ _ANSWERS: Mapping[type, Callable[[StructuredMemory, Any], object]] = {
     ForgottenItems: lambda s, _: frozenset(s._state.forgotten_items),
     Covered: lambda s, _: frozenset(s._state.covered),
     StructuredStats: lambda s, _: s._size(),
+    TakeStock: lambda s, _: s._stock(),
     Reached: lambda s, _: (s._state.revision, s._state.through),
 }
 """How each request is served. Of the class and not of the instance: a fleet has thousands."""

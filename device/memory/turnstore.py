@@ -7,11 +7,11 @@ it, and reading one back decodes a single block.
 from __future__ import annotations
 
 import zlib
+from array import array
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 import msgpack
 
@@ -24,7 +24,7 @@ BLOCK_TURNS = 128
 CACHED_BLOCKS = 8
 BLOCK_OVERHEAD_BYTES = 200
 """Python objects around one block, measured with sys.getsizeof."""
-OPEN_TURN_OVERHEAD_BYTES = 100
+OPEN_TURN_OVERHEAD_BYTES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,27 @@ class TurnStore:
     Reading order is always by sequence. Nothing here is durable: the sealed log is.
     """
 
+    __slots__ = (
+        "_blocks",
+        "_cache",
+        "_closed_bytes",
+        "_closed_turns",
+        "_numbers",
+        "_open_bytes",
+        "_payloads",
+    )
+
     def __init__(self) -> None:
         self._blocks: list[_Block] = []
-        self._open: list[tuple[int, bytes]] = []
+        # The open turns, in two columns: a pair for each would take as much as its payload.
+        self._numbers = array("q")
+        self._payloads: list[bytes] = []
         self._cache: OrderedDict[int, tuple[Turn, ...]] = OrderedDict()
         # Kept up to date: a dream asks for the sizes every few minutes, walking is not free.
         self._closed_turns = self._closed_bytes = self._open_bytes = 0
 
     def __len__(self) -> int:
-        return self._closed_turns + len(self._open)
+        return self._closed_turns + len(self._payloads)
 
     @property
     def resident_bytes(self) -> int:
@@ -60,22 +72,23 @@ class TurnStore:
 
     def append(self, sequence: int, payload: bytes) -> None:
         """Add one turn; `sequence` is above every one held."""
-        self._open.append((sequence, payload))
+        self._numbers.append(sequence)
+        self._payloads.append(payload)
         self._open_bytes += len(payload) + OPEN_TURN_OVERHEAD_BYTES
-        if len(self._open) >= BLOCK_TURNS:
-            self._blocks.append(_close(self._open))
-            self._open = []
+        if len(self._payloads) >= BLOCK_TURNS:
+            self._blocks.append(_close(self._opened()))
+            self._numbers, self._payloads = array("q"), []
             self._measure()
 
     def after(self, sequence: int, limit: int) -> list[Turn]:
         """Up to `limit` turns whose sequence is above `sequence`, in order."""
         found: list[Turn] = []
         start = bisect_left(self._blocks, sequence + 1, key=lambda block: block.last)
-        for turns in self._runs(start, sequence):
-            found.extend(turn for turn in turns if turn.sequence > sequence)
+        for index in range(start, len(self._blocks)):
+            found += [turn for turn in self._decoded(index) if turn.sequence > sequence]
             if len(found) >= limit:
-                break
-        return found[:limit]
+                return found[:limit]
+        return (found + self._tail(sequence))[:limit]
 
     def get(self, sequence: int) -> Turn | None:
         """The turn with this sequence, or None."""
@@ -89,7 +102,7 @@ class TurnStore:
 
     def _find(self, sequence: int, opened: dict[int, dict[int, bytes]]) -> Turn | None:
         """A turn; `opened` holds the payloads of blocks opened for it or for one before."""
-        if self._open and sequence >= self._open[0][0]:
+        if self._numbers and sequence >= self._numbers[0]:
             return self._find_open(sequence)
         index = bisect_left(self._blocks, sequence, key=lambda block: block.last)
         cached = self._cache.get(index)
@@ -105,13 +118,13 @@ class TurnStore:
 
     def _find_open(self, sequence: int) -> Turn | None:
         """A turn of the open ones. Where none was forgotten, its place is known."""
-        held = self._open
-        place = sequence - held[0][0]
-        if place >= len(held) or held[place][0] != sequence:
-            place = bisect_left(held, sequence, key=itemgetter(0))
-            if place == len(held) or held[place][0] != sequence:
+        held = self._numbers
+        place = sequence - held[0]
+        if place >= len(held) or held[place] != sequence:
+            place = bisect_left(held, sequence)
+            if place == len(held) or held[place] != sequence:
                 return None
-        return turn_from_payload(*held[place])
+        return turn_from_payload(sequence, self._payloads[place])
 
     def between(self, start: float, end: float, limit: int) -> list[Turn]:
         """Up to `limit` turns said in [start, end), in order of sequence."""
@@ -129,7 +142,9 @@ class TurnStore:
         """Drop these turns; returns how many were held."""
         wanted = frozenset(sequences)
         before = len(self)
-        self._open = [(n, payload) for n, payload in self._open if n not in wanted]
+        left = [(n, payload) for n, payload in self._opened() if n not in wanted]
+        self._numbers = array("q", [n for n, _ in left])
+        self._payloads = [payload for _, payload in left]
         self._blocks = list(self._without(wanted))
         self._cache.clear()
         self._measure()
@@ -139,7 +154,7 @@ class TurnStore:
         """Count anew what blocks and open turns hold."""
         self._closed_turns = sum(block.count for block in self._blocks)
         self._closed_bytes = sum(len(b.deflated) + BLOCK_OVERHEAD_BYTES for b in self._blocks)
-        self._open_bytes = sum(len(p) + OPEN_TURN_OVERHEAD_BYTES for _, p in self._open)
+        self._open_bytes = sum(len(p) + OPEN_TURN_OVERHEAD_BYTES for p in self._payloads)
 
     def _without(self, wanted: frozenset[int]) -> Iterator[_Block]:
         for block in self._blocks:
@@ -150,16 +165,19 @@ class TurnStore:
             if kept:
                 yield _close(kept)
 
-    def _runs(self, start: int, sequence: int) -> Iterator[tuple[Turn, ...]]:
-        """The blocks from `start` on, then the open turns above `sequence`."""
-        for index in range(start, len(self._blocks)):
-            yield self._decoded(index)
-        yield self._tail(sequence)
-
-    def _tail(self, above: int = -1) -> tuple[Turn, ...]:
+    def _tail(self, above: int = -1) -> list[Turn]:
         """The open turns above this sequence number."""
-        first = bisect_left(self._open, above + 1, key=lambda turn: turn[0])
-        return tuple(turn_from_payload(n, payload) for n, payload in self._open[first:])
+        numbers = self._numbers
+        if not numbers or numbers[-1] <= above:
+            return []
+        first = bisect_left(numbers, above + 1)
+        return [
+            turn_from_payload(numbers[place], self._payloads[place])
+            for place in range(first, len(numbers))
+        ]
+
+    def _opened(self) -> list[tuple[int, bytes]]:
+        return list(zip(self._numbers, self._payloads, strict=True))
 
     def _decoded(self, index: int) -> tuple[Turn, ...]:
         cached = self._cache.get(index)

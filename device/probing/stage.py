@@ -60,7 +60,7 @@ class StandingClock:
         """Unix seconds."""
         return self.at
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float, until: object = None) -> None:  # noqa: ARG002
         """Move on by `seconds`."""
         self.at += seconds
 

@@ -15,6 +15,8 @@ OUTDATING = frozenset({"cancelled", "moved", "corrected", "replaced"})
 class ChangeMap:
     """Which change records concern which turns: numbers only."""
 
+    __slots__ = ("_by_turn", "_outdated", "_turns")
+
     def __init__(self) -> None:
         self._by_turn: dict[str, list[str]] = {}
         self._turns: dict[str, tuple[str, ...]] = {}

@@ -51,6 +51,8 @@ class Found:
 class Clarifier:
     """Goes on looking until it is enough, nothing new can be asked, or the rounds are used up."""
 
+    __slots__ = ("_claims", "_raw", "_read", "_rounds")
+
     def __init__(self, raw: RawLayer, rounds: int, read: Read, claims: Claims) -> None:
         """`rounds` bounds the looks after the first; `read` reads candidates beside the query;
         `claims` tells which items a candidate stands for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,10 @@ ROOM = 8
 class Column:
     """Rows of one dtype, ``width`` values each (0 = scalars)."""
 
-    __slots__ = ("_length", "_rows", "_shape")
+    __slots__ = ("_length", "_rows")
 
     def __init__(self, dtype: DTypeLike, width: int = 0) -> None:
-        self._shape = (width,) if width else ()
-        self._rows: NDArray[Any] = np.empty((0, *self._shape), dtype)
+        self._rows = _none(np.dtype(dtype), width)
         self._length = 0
 
     def __len__(self) -> int:
@@ -39,7 +39,7 @@ class Column:
         needed = self._length + len(rows)
         if needed > len(self._rows):
             capacity = max(needed, self._length + max(self._length // ROOM, LEAST_ROOM_ROWS))
-            grown = np.empty((capacity, *self._shape), self._rows.dtype)
+            grown = np.empty((capacity, *self._rows.shape[1:]), self._rows.dtype)
             grown[: self._length] = self.view
             self._rows = grown
         self._rows[self._length : needed] = rows
@@ -49,3 +49,9 @@ class Column:
         """Drop every row whose mask is False; the old buffer is released, not reused."""
         self._rows = self.view[mask]
         self._length = len(self._rows)
+
+
+@cache
+def _none(dtype: np.dtype[Any], width: int) -> NDArray[Any]:
+    """No rows; one for all empty columns of a kind, of which a process has a great many."""
+    return np.empty((0, width) if width else 0, dtype)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -100,8 +101,44 @@ class Ranking:
     """Weight of the best match of a chosen embedder against the best word match."""
 
 
+DEFAULT = Ranking()
+
+
+@cache
+def _lending_of(ranking: Ranking) -> Lending:
+    return Lending(ranking.neighbours, ranking.reply, ranking.episode)
+
+
+@cache
+def _gifts_of(
+    ranking: Ranking,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+    """What a match lends by distance, what a question adds to that, and where to: for `_lend`."""
+    near = ranking.neighbours
+    replies = [ranking.reply, *[0.0] * len(near)][: len(near)]
+    places = [d for n in range(1, len(near) + 1) for d in (n, -n)]
+    return np.array(near, np.float64), np.array(replies), np.array(places, np.intp)
+
+
 class LayerIndex:
     """Ranks the memories of one layer for a query. Synchronous; the caller feeds it."""
+
+    __slots__ = (
+        "_asks",
+        "_episodes",
+        "_last",
+        "_lasting",
+        "_lending",
+        "_lexical",
+        "_next_episode",
+        "_numbers",
+        "_past",
+        "_ranking",
+        "_removed",
+        "_sessions",
+        "_starts",
+        "_vectors",
+    )
 
     def __init__(
         self,
@@ -112,13 +149,8 @@ class LayerIndex:
         numbers: DTypeLike = np.int32,
     ) -> None:
         """`numbers` is the type that holds the integers of the ids."""
-        self._ranking = ranking or Ranking()
-        near = self._ranking.neighbours
-        self._time_boost = single(self._ranking.time_boost)
-        self._lending = Lending(near, self._ranking.reply, self._ranking.episode)
-        self._shares = np.array(near, np.float64)
-        self._replies = np.array([self._ranking.reply, *[0.0] * len(near)][: len(near)])
-        self._distances = np.array([d for n in range(1, len(near) + 1) for d in (n, -n)], np.intp)
+        self._ranking = ranking or DEFAULT
+        self._lending = _lending_of(self._ranking)
         self._lexical = LexicalIndex(analyse)
         self._vectors = VectorIndex(dimension)
         self._numbers = Column(numbers)
@@ -334,7 +366,7 @@ class LayerIndex:
     def _boosted(self, slot: int, score: float, spans: Spans) -> float:
         starts = self._starts.view.item(slot)
         near = nearness_of_one(starts, starts + self._lasting.view.item(slot), spans)
-        return single(score * single(1.0 + single(self._time_boost * near)))
+        return single(score * single(1.0 + single(single(self._ranking.time_boost) * near)))
 
     def _best(
         self, slots: Slots, scores: NDArray[np.floating], coverage: NDArray[np.float32], k: int
@@ -373,11 +405,11 @@ class LayerIndex:
     def _lend(self, scores: NDArray[np.float32], lenders: Slots, own: NDArray[np.float32]) -> None:
         """Add what the lenders, whose scores are their `own`, give to the slots beside them in
         their episodes: nearest first, the slot after before the one before."""
-        shares, replies = self._shares, self._replies
+        shares, replies, distances = _gifts_of(self._ranking)
         after = own * (shares[:, np.newaxis] + replies[:, np.newaxis] * self._asks.view[lenders])
         before = own * shares.astype(np.float32)[:, np.newaxis]
         gifts = np.stack([after.astype(np.float32), before], axis=1).reshape(-1, len(lenders))
-        places = lenders + self._distances[:, np.newaxis]
+        places = lenders + distances[:, np.newaxis]
         episodes = self._episodes.view
         # A place outside is cut to the edge, which is then refused as no place of its own.
         near = np.minimum(np.maximum(places, 0), len(episodes) - 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -48,6 +48,8 @@ ITEM_PREFIX = "mem:"
 SYSTEM_KIND = "system"
 HIDDEN_STATES = frozenset({EventState.CANCELLED})
 PAST_STATES = frozenset({EventState.COMPLETED, EventState.EXPIRED})
+ITEM_RANKING = Ranking(neighbours=(), episode=0.0)
+"""Items stand in no conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,18 @@ def _kinds_asked(query: str) -> tuple[bool, bool]:
 
 class RawLayer:
     """Ranks turns, with their speaker and conversation as context."""
+
+    __slots__ = (
+        "_actor",
+        "_dense",
+        "_forgotten",
+        "_index",
+        "_lock",
+        "_restored",
+        "_revision",
+        "_shards",
+        "_through",
+    )
 
     def __init__(
         self,
@@ -220,12 +234,14 @@ class RawLayer:
 class StructuredLayer:
     """Ranks items. Cancelled and replaced ones are not recalled; past events only when asked."""
 
+    __slots__ = ("_actor", "_changes", "_index", "_lock", "_revision", "_through")
+
     def __init__(self, actor: ActorRef) -> None:
         self._actor = actor
         self._index = LayerIndex(
             terms,
             dimension=EMBEDDING,
-            ranking=replace(Ranking(), neighbours=(), episode=0.0),
+            ranking=ITEM_RANKING,
             numbers=np.int64,  # items of other devices have large numbers
         )
         self._changes = ChangeMap()

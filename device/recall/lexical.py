@@ -79,6 +79,17 @@ class _Postings:
 class LexicalIndex:
     """Documents by slot (0, 1, … in order of adding); `keep` closes slots up."""
 
+    __slots__ = (
+        "_analyse",
+        "_lengths",
+        "_removed",
+        "_segments",
+        "_tail_counts",
+        "_tail_slots",
+        "_tail_terms",
+        "_total",
+    )
+
     def __init__(self, analyse: Analyser) -> None:
         self._analyse = analyse
         self._lengths = Column(np.float32)

@@ -14,7 +14,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from device.learning.mlp import loss
+from device.learning.mlp import loss_of
 from protocol.models import SPECS, dedup_features, forward, router_features
 
 __all__ = ["ProbeSet", "Score", "probe", "probe_set"]
@@ -61,9 +61,9 @@ def probe(
         features = np.concatenate([features, own[0]])
         labels = np.concatenate([labels, own[1]])
     spec = SPECS[model]
-    guesses = forward(dict(weights), features, spec).argmax(axis=1)
-    right = labels[np.arange(len(labels)), guesses] > HALF
-    return Score(float(np.mean(right)), loss(weights, features, labels, spec))
+    outputs = forward(weights, features, spec)
+    right = labels[np.arange(len(labels)), outputs.argmax(axis=1)] > HALF
+    return Score(float(np.mean(right)), loss_of(outputs, labels, spec))
 
 
 @cache

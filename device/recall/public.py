@@ -53,6 +53,8 @@ def public_id(document: str, record: str) -> str:
 class PublicLayer:
     """Ranks the records of the documents at hand."""
 
+    __slots__ = ("_indexes", "_store")
+
     def __init__(self, store: PublicStore) -> None:
         self._store = store
         self._indexes: dict[str, tuple[Held, LayerIndex]] = {}

@@ -69,6 +69,17 @@ class Held:
 class PublicStore:
     """Owner of the two logs. Nothing is read before something is asked."""
 
+    __slots__ = (
+        "_catalogue",
+        "_draft",
+        "_held",
+        "_opened",
+        "_pieces",
+        "_refused",
+        "_seen",
+        "_unwanted",
+    )
+
     def __init__(self, catalogue: SealedLog, pieces: SealedLog) -> None:
         self._catalogue = catalogue
         self._pieces = pieces

@@ -49,6 +49,21 @@ ANSWER_ID_BYTES = 8
 class Recaller:
     """Answers queries from the three layers. Recalls may run side by side."""
 
+    __slots__ = (
+        "_answers",
+        "_clarifier",
+        "_clock",
+        "_dense",
+        "_judge",
+        "_public",
+        "_raw",
+        "_raw_actor",
+        "_router",
+        "_structured",
+        "_working",
+        "_zone",
+    )
+
     def __init__(
         self,
         raw: ActorRef,

@@ -90,6 +90,21 @@ def _scaled_rows(units: Floats) -> tuple[Floats, NDArray[np.int8]]:
 class VectorIndex:
     """Cosine similarity over slots (0, 1, … in order of adding); `keep` closes slots up."""
 
+    __slots__ = (
+        "_away",
+        "_code_scales",
+        "_codes",
+        "_dimension",
+        "_generation",
+        "_heads",
+        "_quantiser",
+        "_removed",
+        "_rows",
+        "_rows_dropped",
+        "_scales",
+        "_source",
+    )
+
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
         self._rows = Column(np.int8, dimension)

@@ -230,7 +230,7 @@ class Shelf:
     def lend(self, parameters: Parameters, policy: Policy = NO_POLICY) -> None:
         """Use `parameters` until this object goes, without writing them: for a phone in RAM that
         tries what its owner has verified."""
-        self._use(parameters, policy)
+        self._use(self._pool.hold(parameters), policy)
 
     async def consider(
         self, offer: Offer, blob: bytes, *, probe: Probe, examine: Examine | None = None
@@ -247,15 +247,16 @@ class Shelf:
             parameters = open_release(manifest, blob, base, spec)
         except ProtocolError as error:
             return self._refuse(Outcome(manifest.model, manifest.version, False, str(error)))
-        weights = parameters.weights()
-        score = probe(manifest.model, weights)
+        candidate = self._pool.hold(parameters)
+        score = probe(manifest.model, candidate.weights)
         reason = self._worse(manifest.model, score, probe)
         if not reason and examine is not None:
             reason = await self._loses(parameters, manifest.policy, examine)
         outcome = Outcome(manifest.model, manifest.version, not reason, reason, score.accuracy)
         if reason:
             return self._refuse(outcome)
-        return self._adopt(parameters, outcome, manifest.policy)
+        full = blob if base is None else encode_full(parameters)
+        return self._adopt(candidate, full, outcome, manifest.policy)
 
     def _worse(self, model: str, score: Score, probe: Probe) -> str:
         """Why a candidate's score keeps it out, if it does."""
@@ -279,16 +280,14 @@ class Shelf:
         named = ", ".join(lost[:NAMED_PROBES])
         return f"fails memory probes that the present parameters pass: {named}{more}"
 
-    def _adopt(
-        self, parameters: Parameters, outcome: Outcome, policy: Policy = NO_POLICY
-    ) -> Outcome:
-        blob = encode_full(parameters)
-        entry = ["adopted", outcome.model, outcome.version, outcome.score, blob, dict(policy)]
+    def _adopt(self, candidate: Held, full: bytes, outcome: Outcome, policy: Policy) -> Outcome:
+        """`full`: the blob from which a restart reads the candidate."""
+        entry = ["adopted", outcome.model, outcome.version, outcome.score, full, dict(policy)]
         # One record: parameters and policy are durable together, or neither is.
         sequence = self._log.append(msgpack.packb(entry))
         entries = self._entries[outcome.model]
         entries.append(_Entry(sequence, outcome.version, outcome.score, policy))
-        self._use(parameters, policy)
+        self._use(candidate, policy)
         self._outcomes[outcome.model] = outcome
         if older := [one.sequence for one in entries[:-KEPT_VERSIONS]]:
             del entries[:-KEPT_VERSIONS]
@@ -341,11 +340,13 @@ class Shelf:
     def _take_up(self, model: str, entry: _Entry) -> None:
         _, payload = next(iter(self._log.read(after=entry.sequence - 1)))
         blob = msgpack.unpackb(payload)[_BLOB]
-        self._use(decode_full(blob, SPECS[model], entry.version), entry.policy)
+        parameters = decode_full(blob, SPECS[model], entry.version)
+        self._use(self._pool.hold(parameters), entry.policy)
 
-    def _use(self, parameters: Parameters, policy: Policy) -> None:
-        self._held[parameters.model] = self._pool.hold(parameters)
-        self._policies[parameters.model] = policy
+    def _use(self, held: Held, policy: Policy) -> None:
+        model = held.parameters.model
+        self._held[model] = held
+        self._policies[model] = policy
 
     def _replay(self, sequence: int, entry: list[object]) -> None:
         match entry:

@@ -12,7 +12,6 @@ from device.actors import DomainError
 from device.learning import ExampleStore
 from device.machine import Machine
 from device.memory import RawStats
-from device.observer import Observer
 from device.owner.records import Layers
 from device.recall import Score, probe
 from device.settings import Settings
@@ -58,7 +57,6 @@ class SyncCalls(AccountHolder):
     usage: Usage
     examples: ExampleStore
     _machine: Machine
-    _observer: Observer
     _busy: asyncio.Lock
     _backoff: Backoff
     ledger: Ledger
@@ -96,7 +94,7 @@ class SyncCalls(AccountHolder):
             on_outcome=self._note_outcome,
             clock=self._machine.clock,
             bits=self._machine.bits,
-            observer=self._observer,
+            observer=self._machine.observer,
             errands=[self._carry_mail],
             mail=lambda: self.account.cursor if self._in_account else 0,
         )

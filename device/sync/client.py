@@ -262,29 +262,40 @@ class SyncClient:
         return rounds
 
     async def _hand_in(self, talk: Conversation, report: SyncReport) -> None:
-        for waiting in self._outbox.waiting():
-            # Asked for each: the receipt of one report may put the ledger into quarantine.
-            if unpaid := self._books.may_send(waiting):
-                report.tell(unpaid)
-                continue
-            event = await talk.deliver(waiting.report_id, waiting.body)
-            if isinstance(event, UploadCommitted):
-                self._committed(event, report)
-            else:
-                self._refused(event, report)
+        """The outbox lets go of all at once, as every erasing writes what is left anew: a phone
+        that dies before offers a report again, and gets the same receipt."""
+        acked: list[bytes] = []
+        over: list[bytes] = []
+        try:
+            for waiting in self._outbox.waiting():
+                # Asked for each: the receipt of one report may put the ledger into quarantine.
+                if unpaid := self._books.may_send(waiting):
+                    report.tell(unpaid)
+                    continue
+                event = await talk.deliver(waiting.report_id, waiting.body)
+                if isinstance(event, UploadCommitted):
+                    self._committed(event, report)
+                    acked.append(event.upload_id)
+                elif self._refused(event, report):
+                    over.append(event.upload_id)
+        finally:
+            self._settle(acked, over, report)
 
     def _committed(self, event: UploadCommitted, report: SyncReport) -> None:
         """The receipt goes into the ledger before the outbox lets go: offered again, it is given
         again."""
         if event.receipt:
             report.tell(self._books.note_receipt(event.receipt))
-        self._outbox.settle(event.upload_id)
-        report.uploads_acked += 1
-        self._observer.on(UploadAcked(self._clock.now(), event.upload_id))
 
-    def _refused(self, event: UploadRefused, report: SyncReport) -> None:
+    def _refused(self, event: UploadRefused, report: SyncReport) -> bool:
+        """Whether sending the same report again can never succeed."""
         report.uploads_refused += 1
         report.retry_after = max(report.retry_after, event.retry_after)
-        if event.code in SETTLED_ELSEWHERE:
-            self._outbox.settle(event.upload_id)
         report.problems.append(f"a report was refused: {event.code}")
+        return event.code in SETTLED_ELSEWHERE
+
+    def _settle(self, acked: list[bytes], over: list[bytes], report: SyncReport) -> None:
+        self._outbox.settle(*acked, *over)
+        report.uploads_acked += len(acked)
+        for upload_id in acked:
+            self._observer.on(UploadAcked(self._clock.now(), upload_id))

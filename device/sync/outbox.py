@@ -82,11 +82,11 @@ class Outbox:
         """Reports to send, oldest first."""
         return [entry for _, entry in sorted(self._waiting.values(), key=lambda pair: pair[0])]
 
-    def settle(self, report_id: bytes) -> None:
-        """Forget a report: the cloud holds it, or its round is over. Idempotent."""
-        held = self._waiting.pop(report_id, None)
-        if held is not None:
-            self._log.erase([held[0]])
+    def settle(self, *report_ids: bytes) -> None:
+        """Forget reports: the cloud holds them, or their rounds are over. Idempotent."""
+        held = [self._waiting.pop(each) for each in report_ids if each in self._waiting]
+        if held:
+            self._log.erase([sequence for sequence, _ in held])
 
 
 def _fields(waiting: Waiting) -> tuple[bytes, str, int, bytes]:

@@ -19,7 +19,8 @@ protector is destroyed covers that (`renew_root`).
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgpack
 from cryptography.exceptions import InvalidTag
@@ -52,8 +53,7 @@ ONLY_NONCE = bytes(12)
 """Its key is derived afresh for each write and seals once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One file of a log, with its key. While it is being written `length` is −1."""
 
     id: int
@@ -63,7 +63,7 @@ class Segment:
     first: int
     end: int
     """Its sequences lie in [first, end)."""
-    count: int
+    held: int
     """Records in it; fewer than end − first after an erase."""
     length: int
     """Bytes that count; whatever follows them is a torn tail."""
@@ -73,13 +73,12 @@ class Segment:
         """Nothing is added to it any more."""
         return self.length >= 0
 
-    def grown(self, end: int, count: int, length: int) -> Segment:
+    def grown(self, end: int, held: int, length: int) -> Segment:
         """The same segment after an append; every record of a phone makes one."""
-        return Segment(self.id, self.key, self.created, self.first, end, count, length)
+        return Segment(self.id, self.key, self.created, self.first, end, held, length)
 
 
-@dataclass(frozen=True, slots=True)
-class LogKeys:
+class LogKeys(NamedTuple):
     """All segments of one log, oldest first, and the sequence that follows them."""
 
     segments: tuple[Segment, ...] = ()
@@ -141,7 +140,11 @@ class Keyring:
 
     def commit(self, name: str, keys: LogKeys) -> None:
         """Durably set what is known of the log `name`; on an error nothing changes."""
-        logs = self._logs | {name: keys}
+        self.commit_all({name: keys})
+
+    def commit_all(self, keys: Mapping[str, LogKeys]) -> None:
+        """The same for several logs, by name, with one write."""
+        logs = self._logs | keys
         self._save(logs)
         self._logs = logs
 
@@ -167,7 +170,8 @@ class Keyring:
         self._root, self._slots = root, slots
 
     def _save(self, logs: dict[str, LogKeys]) -> None:
-        body = msgpack.packb([[name, keys.end, _rows(keys)] for name, keys in sorted(logs.items())])
+        rows = [(name, keys.end, keys.segments) for name, keys in sorted(logs.items())]
+        body = msgpack.packb(rows)
         slots = pack_slots(self._slots)
         head = MAGIC + len(slots).to_bytes(SLOTS_LENGTH, "big") + slots + self._bits(WRITE_SALT)
         sealed = head + self._cipher(head).encrypt(ONLY_NONCE, body, head)
@@ -187,13 +191,6 @@ class Keyring:
         salt = head[-WRITE_SALT:]
         stretch = HKDF(algorithm=hashes.SHA256(), length=KEY, salt=salt, info=PURPOSE)
         return ChaCha20Poly1305(stretch.derive(self._root))
-
-
-def _rows(keys: LogKeys) -> list[tuple[object, ...]]:
-    return [
-        (one.id, one.key, one.created, one.first, one.end, one.count, one.length)
-        for one in keys.segments
-    ]
 
 
 def _digest(sealed: bytes) -> bytes:

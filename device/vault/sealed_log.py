@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
 
 from device.vault.errors import StorageReadOnly, VaultError
 from device.vault.frames import (
@@ -41,8 +40,10 @@ SEGMENT_AGE = 86_400.0
 """Seconds after which a segment is closed (002: 1,000 records or 24 h)."""
 SEGMENT_BYTES = 4 << 20
 """Bytes after which a segment is closed: a segment is read whole, so this bounds RAM."""
-MERGE_FROM = 16
-"""Small segments in a row that are merged into one."""
+MERGE_FROM = 4
+"""Small segments in a row that are merged into one, to a third of their size: records deflate well
+together. An older one joins them until it is so many times as large as they are, so that a record
+is rewritten a handful of times however often the store is opened."""
 LOG_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 
@@ -122,8 +123,8 @@ class SealedLog:
 
     def __len__(self) -> int:
         """Records in the log, erased ones not counted."""
-        active = self._writing.count if self._writing is not None else 0
-        return sum(segment.count for segment in self._segments) + active
+        active = self._writing.held if self._writing is not None else 0
+        return sum(segment.held for segment in self._segments) + active
 
     @property
     def next_sequence(self) -> int:
@@ -143,16 +144,17 @@ class SealedLog:
         `MAX_PAYLOAD` bytes, or a storage error.
         """
         self._check_writable()
-        _check_sizes(payloads)
-        records = list(enumerate(payloads, self._end))
-        if not records:
+        weight = _weight(payloads)
+        if not payloads:
             return []
         self._roll_if_due()
-        if len(records) <= self._limit and _weight(records) <= SEGMENT_BYTES:
+        first = self._end
+        records = list(enumerate(payloads, first))
+        if len(records) <= self._limit and weight <= SEGMENT_BYTES:
             self._append_to_active(records)
         else:
             self._append_in_bulk(records)
-        return [sequence for sequence, _ in records]
+        return list(range(first, self._end))
 
     def erase(self, sequences: Collection[int]) -> int:
         """Shred these records; how many there were. Unknown numbers are ignored."""
@@ -167,7 +169,7 @@ class SealedLog:
             if kept is None:
                 segments.append(segment)
                 continue
-            erased += segment.count - len(kept)
+            erased += segment.held - len(kept)
             replaced.append(segment)
             if kept:
                 segments.append(self._files.write_closed(kept, segment.created))
@@ -183,7 +185,7 @@ class SealedLog:
         was there is shredded with its keys. Raises as `append_many` does, the log then unchanged.
         """
         self._check_writable()
-        _check_sizes(payloads)
+        _weight(payloads)
         self._retire()
         records = list(enumerate(payloads, self._end))
         replaced = list(self._segments)
@@ -201,21 +203,31 @@ class SealedLog:
         self._retire()
         for place, segment in enumerate(self._segments):
             records = [record for block in self._files.read(segment) for record in block]
-            fresh = replace(self._files.write_closed(records, segment.created), first=segment.first)
+            made = self._files.write_closed(records, segment.created)
+            fresh = made._replace(first=segment.first)
             self._commit([*self._segments[:place], fresh, *self._segments[place + 1 :]], self._end)
             self._files.delete([segment])
         return len(self._segments)
 
     def close(self) -> None:
         """Close the segment being written, so that any later damage to it will show."""
-        if self._closed:
-            return
-        if not self._read_only:
-            self._retire()
-            keys = LogKeys(tuple(self._segments), self._end)
-            if keys != self._keyring.log(self._name):
-                self._keyring.commit(self._name, keys)
-        self._closed = True
+        self.close_all([self])
+
+    @staticmethod
+    def close_all(logs: Collection[SealedLog]) -> None:
+        """Close logs of one store with one write of their keyring: each costs a sync to flash."""
+        left = [log for log in logs if not log._closed]
+        changed: dict[str, LogKeys] = {}
+        for log in left:
+            if not log._read_only:
+                log._retire()
+                keys = LogKeys(tuple(log._segments), log._end)
+                if keys != log._keyring.log(log._name):
+                    changed[log._name] = keys
+        if changed:
+            left[0]._keyring.commit_all(changed)
+        for log in left:
+            log._closed = True
 
     # -- reading
 
@@ -243,11 +255,12 @@ class SealedLog:
 
     def _append_to_active(self, records: list[Record]) -> None:
         active, cipher = self._active()
-        first = True
-        frames = b""
-        for block in blocks(records):
-            frames += cipher.seal(pack_block(block), starts_append=first)
-            first = False
+        frames = b"".join(
+            [
+                cipher.seal(pack_block(block), starts_append=not place)
+                for place, block in enumerate(blocks(records))
+            ]
+        )
         try:
             self._files.append(active, frames)
         except BaseException:
@@ -256,7 +269,7 @@ class SealedLog:
             self._retire()
             raise
         self._end = records[-1][0] + 1
-        count, length = active.count + len(records), active.length + len(frames)
+        count, length = active.held + len(records), active.length + len(frames)
         self._writing = active.grown(self._end, count, length)
 
     def _append_in_bulk(self, records: list[Record]) -> None:
@@ -277,13 +290,13 @@ class SealedLog:
             keys = LogKeys((*self._segments, fresh), self._end)
             self._keyring.commit(self._name, keys)
             self._cipher = self._files.cipher(fresh)
-            self._writing = replace(fresh, length=0)
+            self._writing = fresh.grown(fresh.end, 0, 0)
         return self._writing, self._cipher
 
     def _roll_if_due(self) -> None:
         active = self._writing
         if active is not None and (
-            active.count >= self._limit
+            active.held >= self._limit
             or active.length >= SEGMENT_BYTES
             or self._clock_now() - active.created >= self._age
         ):
@@ -291,23 +304,26 @@ class SealedLog:
 
     def _retire(self) -> None:
         """Stop adding to the active segment; the keyring learns its length at its next write."""
-        if self._writing is not None and self._writing.count:
+        if self._writing is not None and self._writing.held:
             self._segments.append(self._writing)
         self._writing = self._cipher = None
 
     def _merge_small(self) -> None:
         """Rewrite the run of small segments at the end as one, when it has grown long."""
         run: list[Segment] = []
+        count = size = 0
         for segment in reversed(self._segments):
-            total = sum(one.count for one in run) + segment.count
-            size = sum(one.length for one in run) + segment.length
-            if segment.count > self._limit // 2 or total > self._limit or size > SEGMENT_BYTES:
+            older_and_large = bool(run) and segment.held > MERGE_FROM * count
+            count, size = count + segment.held, size + segment.length
+            small = segment.held <= self._limit // 2
+            if not small or older_and_large or count > self._limit or size > SEGMENT_BYTES:
                 break
             run.insert(0, segment)
         if len(run) < MERGE_FROM:
             return
         records = [record for one in run for block in self._files.read(one) for record in block]
-        merged = replace(self._files.write_closed(records, run[0].created), first=run[0].first)
+        made = self._files.write_closed(records, run[0].created)
+        merged = made._replace(first=run[0].first)
         self._commit([*self._segments[: -len(run)], merged], self._end)
         self._files.delete(run)
 
@@ -323,7 +339,7 @@ class SealedLog:
             for record in block
             if record[0] not in here
         ]
-        return None if len(kept) == segment.count else kept
+        return None if len(kept) == segment.held else kept
 
     def _commit(self, segments: list[Segment], end: int) -> None:
         self._keyring.commit(self._name, LogKeys(tuple(segments), end))
@@ -334,7 +350,7 @@ class SealedLog:
         if self._segments and not self._segments[-1].closed:
             found = self._files.recover(self._segments.pop(), make_durable=not self._read_only)
             self._end = max(self._end, found.end)
-            if found.count:
+            if found.held:
                 self._segments.append(found)
         if not self._read_only:
             self._files.sweep()
@@ -346,13 +362,12 @@ class SealedLog:
             raise StorageReadOnly(f"log {self._name} was opened for reading only")
 
 
-def _check_sizes(payloads: Sequence[bytes]) -> None:
-    if payloads and max(map(len, payloads)) > MAX_PAYLOAD:
+def _weight(payloads: Sequence[bytes]) -> int:
+    """Bytes of them all; ValueError when one is too large for any log."""
+    sizes = [len(payload) for payload in payloads]
+    if sizes and max(sizes) > MAX_PAYLOAD:
         raise ValueError(f"a record may have at most {MAX_PAYLOAD} bytes")
-
-
-def _weight(records: Sequence[Record]) -> int:
-    return sum([len(payload) for _, payload in records])
+    return sum(sizes)
 
 
 def _chunks(records: Sequence[Record], limit: int) -> Iterator[Sequence[Record]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from device.vault.errors import Tampered
 from device.vault.frames import Record, SegmentCipher, blocks, pack_block, unpack_block
@@ -16,12 +15,13 @@ __all__ = ["SegmentFiles"]
 class SegmentFiles:
     """The files of the log `name`; what they are worth is for the keyring to say."""
 
-    __slots__ = ("_keyring", "_name", "_storage")
+    __slots__ = ("_file_name", "_keyring", "_name", "_named", "_storage")
 
     def __init__(self, storage: Storage, name: str, keyring: Keyring) -> None:
         self._storage = storage
         self._name = name
         self._keyring = keyring
+        self._named, self._file_name = -1, ""  # the segment asked for last: most appends ask again
 
     def cipher(self, segment: Segment) -> SegmentCipher:
         """A cipher at the start of the segment."""
@@ -42,7 +42,7 @@ class SegmentFiles:
         )
         self.append(segment, data)
         end = records[-1][0] + 1
-        return replace(segment, end=end, count=len(records), length=len(data))
+        return segment.grown(end, len(records), len(data))
 
     def read(self, segment: Segment) -> Iterator[list[Record]]:
         """The records of a segment block by block; all of `length` must be good (`Tampered`)."""
@@ -78,7 +78,7 @@ class SegmentFiles:
         if offset and make_durable:
             # Seen is not yet durable: after a mere kill it may only be in the page cache.
             self._storage.sync(self._file(segment))
-        return replace(segment, end=end, count=count, length=offset)
+        return segment.grown(end, count, offset)
 
     def torn(self, segment: Segment) -> int:
         """Bytes behind the last good frame of a segment not closed: an append that was cut off."""
@@ -105,4 +105,7 @@ class SegmentFiles:
         return Tampered(f"log {self._name} is damaged; restore the phone's folder from a backup")
 
     def _file(self, segment: Segment) -> str:
-        return f"{self._name}.{segment.id:016x}{SEGMENT_SUFFIX}"
+        if self._named != segment.id:
+            self._named = segment.id
+            self._file_name = f"{self._name}.{segment.id:016x}{SEGMENT_SUFFIX}"
+        return self._file_name

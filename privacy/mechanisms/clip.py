@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,9 @@ _WORD_BYTES = 8
 _CAUTION = 1.0
 """sqrt(2·ln(1/beta)) of the conditional rounding: beta = exp(-1/2) is the bound on the chance that
 one attempt inside the smaller ball is too long."""
+
+_CACHED_RADII = 16
+"""Radii kept: a fleet uses a handful of (clip, scale) combinations."""
 
 _ATTEMPTS = 16
 """Attempts inside the smaller ball. All fail with a chance under beta^16 < 4e-4 (far less in
@@ -88,6 +92,7 @@ def _round_conditionally(
     return _cut(scaled, limit)
 
 
+@lru_cache(maxsize=_CACHED_RADII)
 def _radius_squared(clip: float, scale: int) -> int:
     if not (math.isfinite(clip) and clip > 0 and scale >= 1):
         raise ValueError("clip must be finite and positive, scale at least 1")

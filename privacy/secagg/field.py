@@ -1,7 +1,7 @@
 """Arithmetic modulo p = 2^64 - 2^32 + 1, vectorised in numpy uint64.
 
 p is prime, fits a machine word, and p - 1 = 2^32·(2^32 - 1): it has roots of unity of every
-order 2^k ≤ 2^32, so polynomials multiply by number-theoretic transforms. Reduction needs no
+order 2^k ≤ 2^32, so polynomials multiply by the transforms of transform.py. Reduction needs no
 division: 2^64 ≡ 2^32 - 1 and 2^96 ≡ -1 (mod p).
 
 Every array here is canonical, each word < p, in and out, and has at least one axis (numpy warns
@@ -10,12 +10,11 @@ of scalars that wrap, and wrapping is how this works); shapes broadcast as in nu
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "GENERATOR",
     "MODULUS",
     "WORD_BYTES",
     "Elements",
@@ -23,10 +22,9 @@ __all__ = [
     "canonical",
     "dot",
     "element",
-    "generator_powers",
+    "from_words",
     "join_limbs",
     "mul",
-    "ntt",
     "powers",
     "sub",
 ]
@@ -45,9 +43,6 @@ _P = np.uint64(MODULUS)
 _WRAP = np.uint64((1 << 32) - 1)
 """2^64 mod p: what a lost carry is worth; also the mask of the low limb."""
 _LIMB = np.uint64(32)
-
-_CACHED_SIZES = 32
-"""Transform sizes kept: a process uses a handful."""
 
 
 def element(value: int) -> Elements:
@@ -85,9 +80,13 @@ def mul(a: Elements, b: Elements) -> Elements:
 def _reduce(low: Elements, high: Elements) -> Elements:
     """low + 2^64·high mod p: the high limb of ``high`` counts -1, its low limb 2^32 - 1."""
     top = high >> _LIMB
-    rest = (low - top) - _WRAP * (low < top)
-    total = rest + (high & _WRAP) * _WRAP
-    total += _WRAP * (total < rest)
+    return from_words((low - top) - _WRAP * (low < top), high & _WRAP)
+
+
+def from_words(low: Elements, high: Elements) -> Elements:
+    """low + 2^64·high mod p, where ``low`` is any word and ``high`` below 2^32."""
+    total = low + high * _WRAP
+    total += _WRAP * (total < low)
     return total + _WRAP * (total >= _P)
 
 
@@ -116,52 +115,4 @@ def powers(base: Elements, count: int) -> Elements:
         take = min(done, count - done)
         result[..., done : done + take] = mul(result[..., :take], step[..., None])
         step, done = mul(step, step), 2 * done
-    return result
-
-
-@lru_cache(maxsize=_CACHED_SIZES)
-def generator_powers(count: int, *, inverse: bool = False) -> Elements:
-    """g^0 … g^(count-1), or of 1/g; g generates the group, so g·(roots of unity) is a coset."""
-    base = pow(GENERATOR, -1 if inverse else 1, MODULUS)
-    return _frozen(powers(element(base), count)[0])
-
-
-@lru_cache(maxsize=_CACHED_SIZES)
-def _roots(size: int, inverse: bool) -> Elements:
-    """ω^0 … ω^(size/2 - 1) for ω of order ``size``, or of 1/ω."""
-    root = pow(GENERATOR, (MODULUS - 1) // size, MODULUS)
-    base = pow(root, -1, MODULUS) if inverse else root
-    return _frozen(powers(element(base), max(1, size // 2))[0])
-
-
-def _frozen(elements: Elements) -> Elements:
-    elements.flags.writeable = False
-    return elements
-
-
-def ntt(values: Elements, *, inverse: bool = False) -> Elements:
-    """The transform over the last axis, whose length is a power of two ≤ 2^32.
-
-    Coefficients → values at 1, ω, ω², …; with ``inverse``, values → coefficients. Stockham's
-    form (radix 2, self-sorting): log2(n) passes over whole arrays, natural order in and out.
-    """
-    size = values.shape[-1]
-    if size & (size - 1) or not size:
-        raise ValueError("a transform's length is a power of two")
-    roots = _roots(size, inverse)
-    lead = values.shape[:-1]
-    current = values.reshape(*lead, size, 1)
-    length, stride = size, 1
-    while length > 1:
-        half = length // 2
-        upper, lower = current[..., :half, :], current[..., half:, :]
-        twiddles = roots[:: size // length][:, None]
-        folded = np.empty((*lead, half, 2, stride), dtype=np.uint64)
-        folded[..., 0, :] = add(upper, lower)
-        folded[..., 1, :] = mul(sub(upper, lower), twiddles)
-        length, stride = half, 2 * stride
-        current = folded.reshape(*lead, length, stride)
-    result = current.reshape(*lead, size)
-    if inverse:
-        result = mul(result, element(pow(size, -1, MODULUS)))
     return result

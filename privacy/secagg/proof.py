@@ -39,7 +39,8 @@ import numpy as np
 
 from privacy.bits import BitSource, draw
 from privacy.secagg import field
-from privacy.secagg.field import MODULUS, WORD_BYTES, Elements
+from privacy.secagg.field import GENERATOR, MODULUS, WORD_BYTES, Elements
+from privacy.secagg.transform import evaluation, interpolation
 
 __all__ = ["VERIFIER_BYTES", "BitProof", "random_element"]
 
@@ -67,22 +68,19 @@ class BitProof:
     def prove(self, bits: Elements, rho: int) -> Elements:
         """The proven vector of uint64[count] bits; ``rho`` uniform in the field, used once.
 
-        With F the interpolation alone, q = (F² - F)/Z + 2ρ·F + ρ²·Z - ρ, and the first quotient
-        has degree < N: it is taken on the coset g·ω^i, where Z is the constant g^N - 1.
+        With F the interpolation alone, q = (F² - F)/Z + 2ρ·F + ρ²·Z - ρ. The first two have degree
+        < N: they are taken on the coset g·ω^i, where Z is the constant z = g^N - 1, as
+        F·(F + 2ρ·z - 1)/z.
         """
         values = np.zeros(self.size, dtype=np.uint64)
         values[: self.count] = bits
-        interpolation = field.ntt(values, inverse=True)
-        shifted = field.ntt(field.mul(interpolation, field.generator_powers(self.size)))
-        vanishing = pow(field.GENERATOR, self.size, MODULUS) - 1
-        excess = field.sub(field.mul(shifted, shifted), shifted)
-        quotient = field.ntt(
-            field.mul(excess, field.element(pow(vanishing, -1, MODULUS))), inverse=True
-        )
-        quotient = field.mul(quotient, field.generator_powers(self.size, inverse=True))
+        shifted = evaluation(self.size, GENERATOR)(interpolation(self.size)(values))
+        vanishing = pow(GENERATOR, self.size, MODULUS) - 1
+        summand = field.element(2 * rho * vanishing - 1)
+        quotients = interpolation(self.size, GENERATOR, pow(vanishing, -1, MODULUS))
         square = rho * rho % MODULUS
         q = np.empty(self.size + 1, dtype=np.uint64)
-        q[:-1] = field.add(quotient, field.mul(interpolation, field.element(2 * rho)))
+        q[:-1] = quotients(field.mul(shifted, field.add(shifted, summand)))
         q[0] = (int(q[0]) - square - rho) % MODULUS
         q[-1] = square
         return np.concatenate([bits, field.element(rho), q])
@@ -102,7 +100,7 @@ class BitProof:
         values = np.zeros((len(shares), self.size), dtype=np.uint64)
         values[:, : self.count] = shares[:, : self.count]
         powers = field.powers(points, self.size + 1)
-        f = field.dot(field.ntt(values, inverse=True), powers[:, :-1])
+        f = field.dot(interpolation(self.size)(values), powers[:, :-1])
         vanishing = field.sub(powers[:, -1], field.element(1))
         f = field.add(f, field.mul(shares[:, self.count], vanishing))
         q = field.dot(shares[:, self.count + 1 :], powers)

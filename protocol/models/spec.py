@@ -12,7 +12,7 @@ exact in float32.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -49,7 +49,7 @@ class ModelSpec:
 
     name: str
     layers: tuple[int, ...]
-    scales: Mapping[str, float]
+    scales: Mapping[str, float] = field(hash=False)
     head: tuple[str, ...]
     output: Literal["sigmoid", "softmax"]
     outputs: tuple[str, ...]
@@ -74,6 +74,11 @@ class ModelSpec:
     def parameter_count(self) -> int:
         """Number of weights in all arrays."""
         return sum(int(np.prod(shape)) for shape in self.shapes.values())
+
+    @cached_property
+    def head_size(self) -> int:
+        """Number of values in the federated head."""
+        return sum(int(np.prod(self.shapes[name])) for name in self.head)
 
     @property
     def max_blob(self) -> int:
@@ -122,7 +127,7 @@ SPECS: Mapping[str, ModelSpec] = {spec.name: spec for spec in (ROUTER, DEDUP)}
 
 def head_dimension(spec: ModelSpec) -> int:
     """Number of values in the federated head."""
-    return sum(int(np.prod(spec.shapes[name])) for name in spec.head)
+    return spec.head_size
 
 
 def flatten_head(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["SpedClock"]
 
@@ -59,8 +59,16 @@ class SpedClock:
         """Virtual seconds that have passed in a real one."""
         return self._passed * self.speed / max(self.real(), _BEAT)
 
-    async def sleep(self, seconds: float) -> None:
-        """Return after `seconds` of this clock; zero or less only yields once."""
+    async def sleep(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
+        """Return after `seconds` of this clock, or when `until` is done; zero or less only yields
+        once."""
+        if until is not None:
+            slept = asyncio.ensure_future(self.sleep(seconds))
+            try:
+                await asyncio.wait([slept, until], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                slept.cancel()
+            return
         due = self.now() + seconds
         await asyncio.sleep(max(0.0, seconds) / self.speed)
         while (left := due - self.now()) > 0.0:  # noqa: ASYNC110 (time may have stood still)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+import asyncio
+from typing import Any, Final
 
 from device.actors import Clock
 from simulator.faults.dice import Dice
@@ -28,9 +29,9 @@ class PhoneClock:
         """Unix seconds, as this phone believes."""
         return self.shown(self.true_clock.now())
 
-    async def sleep(self, seconds: float) -> None:
-        """Return after `seconds` of true time."""
-        await self.true_clock.sleep(seconds)
+    async def sleep(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
+        """Return after `seconds` of true time, or when `until` is done."""
+        await self.true_clock.sleep(seconds, until)
 
     def jump(self, seconds: float) -> None:
         """Set it forward, or back."""

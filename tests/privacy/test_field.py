@@ -69,31 +69,6 @@ def test_powers(base: int, count: int) -> None:
     ]
 
 
-@given(st.integers(0, 4), st.randoms(use_true_random=False))
-@settings(max_examples=30, deadline=None)
-def test_the_transform_evaluates_at_roots_of_unity(exponent: int, random: object) -> None:
-    size = 1 << exponent
-    coefficients = [random.randrange(MODULUS) for _ in range(2 * size)]  # type: ignore[attr-defined]
-    matrix = words(coefficients).reshape(2, size)
-    root = pow(field.GENERATOR, (MODULUS - 1) // size, MODULUS)
-    naive = [
-        [
-            sum(int(c) * pow(root, i * j, MODULUS) for j, c in enumerate(row)) % MODULUS
-            for i in range(size)
-        ]
-        for row in matrix.tolist()
-    ]
-    values = field.ntt(matrix)
-    assert values.tolist() == naive
-    assert np.array_equal(field.ntt(values, inverse=True), matrix)
-
-
-def test_a_transform_has_a_power_of_two_for_a_length() -> None:
-    for size in (0, 3, 12):
-        with pytest.raises(ValueError):
-            field.ntt(np.zeros(size, dtype=np.uint64))
-
-
 def test_canonical_words_are_below_the_modulus() -> None:
     assert field.canonical(words([0, MODULUS - 1]))
     assert not field.canonical(words([0, MODULUS]))

@@ -47,22 +47,22 @@ def ignoring_the_window(patch: Patch) -> None:
     patch.setattr(Window, "run_while_open", run_while_open)
 
 
-def _keep(report_id: bytes) -> None:
+def _keep(*report_ids: bytes) -> None:
     """Settle nothing."""
 
 
 def never_letting_go(patch: Patch) -> None:
     """Law 3: an acknowledged report stays in the outbox and is handed in again."""
 
-    def committed(self: SyncClient, event: Any, report: Any) -> None:
+    def settled(self: SyncClient, acked: Any, over: Any, report: Any) -> None:
         settle, self._outbox.settle = self._outbox.settle, _keep  # type: ignore[method-assign]
         try:
-            original(self, event, report)
+            original(self, acked, over, report)
         finally:
             self._outbox.settle = settle  # type: ignore[method-assign]
 
-    original = SyncClient._committed
-    patch.setattr(SyncClient, "_committed", committed)
+    original = SyncClient._settle
+    patch.setattr(SyncClient, "_settle", settled)
 
 
 def _not_syncing(patch: Patch, log: str) -> None:

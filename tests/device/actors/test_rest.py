@@ -66,8 +66,8 @@ async def test_a_rest_that_is_cancelled_leaves_nothing_behind() -> None:
         def now(self) -> float:
             return 0.0
 
-        async def sleep(self, seconds: float) -> None:
-            await asyncio.Event().wait()
+        async def sleep(self, seconds: float, until: asyncio.Future[None]) -> None:
+            await until
 
     before = asyncio.all_tasks(loop)
     task = loop.create_task(Rest(Idle(), INTERVAL).until(never))

@@ -29,7 +29,7 @@ TICKET = "what does a metro ticket cost"
 async def with_metro(open_phone: OpenPhone) -> Phone:
     phone = await open_phone(timezone="UTC")
     content = document(facts(METRO, source="City transport"))
-    await phone._public_layer.take(describe("metro", 3, content), content, START, START)
+    await phone._recaller._public.take(describe("metro", 3, content), content, START, START)
     return phone
 
 

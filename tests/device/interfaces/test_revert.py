@@ -18,7 +18,7 @@ from device.sync.adoption import Outcome
 from device.sync.calls import NothingToRevert
 from protocol.models.forward import initial_weights
 from protocol.models.spec import SPECS
-from protocol.params import Parameters
+from protocol.params import Parameters, encode_full
 from tests.device.conftest import OpenPhone
 
 DEDUP = SPECS["dedup"]
@@ -29,7 +29,9 @@ async def with_two_versions(open_phone: OpenPhone) -> Phone:
     weights = initial_weights(DEDUP, np.random.Generator(np.random.Philox(1)))
     for version in (1, 2):
         parameters = Parameters.of(weights, DEDUP, version)
-        phone.shelf._adopt(parameters, Outcome("dedup", version, True, "", 0.9))
+        held = phone.shelf._pool.hold(parameters)
+        outcome = Outcome("dedup", version, True, "", 0.9)
+        phone.shelf._adopt(held, encode_full(parameters), outcome, {})
     return phone
 
 

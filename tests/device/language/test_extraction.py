@@ -17,6 +17,7 @@ from device.language import (
     tokens,
     worth_remembering,
 )
+from device.readings import forget_readings
 from tests.device.language.scoring import cases, extraction_fields
 
 SHANGHAI = timezone(timedelta(hours=8))
@@ -206,3 +207,21 @@ def test_language_and_worth() -> None:
     assert worth_remembering("我明天去北京")
     assert not worth_remembering("ok", "user")
     assert not worth_remembering("我明天去北京", "user", "system")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dinner with Ruth today at 8pm",
+        "今晚八点和小王吃饭",
+        "I'll call Ann in two hours",
+        "I saw Ann at 3pm",
+    ],
+)
+def test_a_turn_is_read_anew_when_the_hour_makes_a_difference(text: str) -> None:
+    """What a turn says is kept by the day; what lies ahead, and amounts of time, go by the hour."""
+    hours = [datetime(2026, 5, 13, hour, tzinfo=SHANGHAI).timestamp() for hour in (6, 14, 22, 6)]
+    kept = [extract(text, "user", at, SHANGHAI) for at in hours]
+    for at, drafts in zip(hours, kept, strict=True):
+        forget_readings()
+        assert extract(text, "user", at, SHANGHAI) == drafts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import msgpack
 import numpy as np
 import pytest
@@ -122,6 +124,21 @@ def test_examples_go_with_the_turns_texts_and_words_they_were_made_from(
     # Feedback on an answer from before the forgetting brings nothing back.
     again.add_router(router_features("key"), label, query="key", turns=["raw:1"])
     assert len(again.training_set("router")[0]) == 0
+
+
+def test_examples_with_whole_digests_are_kept_and_go_with_their_turn(
+    storage: MemoryStorage,
+) -> None:
+    """An earlier version wrote eight bytes of each digest and did not say how many."""
+    log = open_log(storage)
+    half = np.zeros(ROUTER.layers[0], "<f2").tobytes()
+    digests = [hashlib.blake2b(b"turn:raw:%d" % n, digest_size=8).digest() for n in (1, 2)]
+    target = np.ones(ROUTER.layers[-1], "<f2").tobytes()
+    log.append(msgpack.packb(["router", FEATURE_VERSION, half, target, b"".join(digests)]))
+    store = ExampleStore(log)
+    assert store.count("router") == 1
+    assert store.forget(turns=["raw:3"]) == 0
+    assert store.forget(turns=["raw:2"]) == 1
 
 
 def test_examples_that_do_not_know_what_they_were_made_from_are_dropped(

@@ -1,9 +1,12 @@
 """Sizes kept up to date, and turns read from where they are needed."""
 
+from dataclasses import replace
+
+import msgpack
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device.memory.coding import turn_to_payload
+from device.memory.coding import turn_from_payload, turn_of, turn_to_payload
 from device.memory.records import TurnDraft
 from device.memory.turnstore import BLOCK_OVERHEAD_BYTES, OPEN_TURN_OVERHEAD_BYTES, TurnStore
 
@@ -29,9 +32,9 @@ def test_sizes_and_order_after_adding_and_forgetting(
     assert len(store) == len(left)
     assert [turn.sequence for turn in store.after(above, 1_000)] == [n for n in left if n > above]
     blocks = sum(len(b.deflated) + BLOCK_OVERHEAD_BYTES for b in store._blocks)
-    waiting = sum(len(held) + OPEN_TURN_OVERHEAD_BYTES for _, held in store._open)
+    waiting = sum(len(held) + OPEN_TURN_OVERHEAD_BYTES for held in store._payloads)
     assert store.resident_bytes == blocks + waiting
-    assert len(store) == sum(block.count for block in store._blocks) + len(store._open)
+    assert len(store) == sum(block.count for block in store._blocks) + len(store._payloads)
 
 
 def test_a_full_block_is_counted_as_a_block() -> None:
@@ -39,7 +42,7 @@ def test_a_full_block_is_counted_as_a_block() -> None:
     for number in range(BLOCK):
         store.append(number, payload(number))
     assert len(store) == BLOCK
-    assert not store._open
+    assert not store._payloads
     assert store.resident_bytes == len(store._blocks[0].deflated) + BLOCK_OVERHEAD_BYTES
 
 
@@ -56,3 +59,11 @@ def test_many_turns_are_read_as_one_by_one(count: int, asked: list[int], gone: s
     held = [number for number in asked if 0 <= number < count and number not in gone]
     assert [turn.sequence for turn in store.many(asked)] == held
     assert store.many(asked) == [turn for turn in map(store.get, asked) if turn is not None]
+
+
+def test_a_turn_of_an_earlier_version_is_read_and_a_kind_of_its_own_is_kept() -> None:
+    earlier = msgpack.packb([1.0, "user", "hello", "s", "chat", "dialogue"])
+    draft = TurnDraft(1.0, "user", "hello", "s", "chat")
+    assert turn_from_payload(4, earlier) == turn_from_payload(4, turn_to_payload(draft))
+    said = turn_from_payload(5, turn_to_payload(replace(draft, kind="operation")))
+    assert said == turn_of(5, replace(draft, kind="operation"))

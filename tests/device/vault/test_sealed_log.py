@@ -264,6 +264,26 @@ def test_log_names_are_plain(storage: MemoryStorage, name: str) -> None:
         open_log(storage, name)
 
 
+def test_a_store_opened_for_one_record_again_and_again_stays_few_files_and_few_writes() -> None:
+    class Counted(MemoryStorage):
+        written = 0
+
+        def append(self, name: str, data: bytes) -> None:
+            self.written += len(data) if name.endswith(".seg") else 0
+            super().append(name, data)
+
+    storage, said = Counted(), b"the dentist moved the appointment to %d o'clock on Friday"
+    for time in range(400):
+        log = open_log(storage, seed=time, segment_records=1000)
+        log.append(said % time)
+        log.close()
+    assert [payload for _, payload in log.read()] == [said % time for time in range(400)]
+    assert len(storage.names("raw")) < 10
+    whole = sum(len(said % time) for time in range(400))
+    assert sum(storage.size(name) for name in storage.names("raw")) < whole / 4
+    assert storage.written < 4 * whole
+
+
 def test_an_open_log_is_small_in_ram(storage: MemoryStorage) -> None:
     import tracemalloc
 

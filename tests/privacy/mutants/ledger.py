@@ -114,7 +114,7 @@ def chain_unchecked(patch: pytest.MonkeyPatch) -> None:
     edit(
         patch,
         LedgerState,
-        "replay",
+        "fold",
         "entry.seq != self.length or entry.prev != self.head",
         "entry.seq != self.length",
     )
