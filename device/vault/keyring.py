@@ -144,7 +144,7 @@ class Keyring:
 
     def commit_all(self, keys: Mapping[str, LogKeys]) -> None:
         """The same for several logs, by name, with one write."""
-        logs = self._logs | keys
+        logs = {**self._logs, **keys}
         self._save(logs)
         self._logs = logs
 

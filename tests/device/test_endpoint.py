@@ -26,7 +26,7 @@ class Pauses:
     def now(self) -> float:
         return 0.0
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float, until: object = None) -> None:
         self.slept.append(seconds)
 
 

@@ -92,7 +92,7 @@ class _Clock:
     def now(self) -> float:
         return NOW
 
-    async def sleep(self, seconds: float) -> None: ...
+    async def sleep(self, seconds: float, until: object = None) -> None: ...
 
 
 class _Channel:

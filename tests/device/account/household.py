@@ -37,7 +37,7 @@ class Time:
     def now(self) -> float:
         return self.at
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float, until: object = None) -> None:
         self.at += seconds
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,8 @@ async def test_a_rest_that_is_cancelled_leaves_nothing_behind() -> None:
         def now(self) -> float:
             return 0.0
 
-        async def sleep(self, seconds: float, until: asyncio.Future[None]) -> None:
+        async def sleep(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
+            assert until is not None
             await until
 
     before = asyncio.all_tasks(loop)

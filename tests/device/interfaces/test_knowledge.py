@@ -29,7 +29,9 @@ TICKET = "what does a metro ticket cost"
 async def with_metro(open_phone: OpenPhone) -> Phone:
     phone = await open_phone(timezone="UTC")
     content = document(facts(METRO, source="City transport"))
-    await phone._recaller._public.take(describe("metro", 3, content), content, START, START)
+    public = phone._recaller._public
+    assert public is not None
+    await public.take(describe("metro", 3, content), content, START, START)
     return phone
 
 

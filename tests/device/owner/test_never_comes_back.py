@@ -45,7 +45,7 @@ class Clock:
     def now(self) -> float:
         return self.at
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float, until: object = None) -> None:
         await asyncio.sleep(0)
 
 

@@ -20,7 +20,7 @@ class Clock:
     def now(self) -> float:
         return self.at
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float, until: object = None) -> None:
         self.at += seconds
 
 

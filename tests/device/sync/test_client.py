@@ -32,7 +32,7 @@ class Clock:
     def now(self) -> float:
         return NOW
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float, until: object = None) -> None:
         raise NotImplementedError
 
 
