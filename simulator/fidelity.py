@@ -1,7 +1,7 @@
 """What a world leaves out so that more phones fit into it, and how its report says so.
 
 ``full`` leaves out nothing. ``light`` lowers the language work, half of what a phone does: every
-second conversation is had, every second question about those is asked, and an answer that seems
+third conversation is had, every third question about those is asked, and an answer that seems
 incomplete is not looked into again. Dreams, learning, privacy, cryptography, sync and the cloud are
 done in full: a light world shows them under the load of a large fleet. What it says of recall is of
 the questions asked.
@@ -19,12 +19,12 @@ __all__ = ["LIGHT", "Fidelity", "in_both", "lowered", "played", "said"]
 
 Fidelity: TypeAlias = Literal["full", "light"]
 
-LIGHT: Final = 2
+LIGHT: Final = 3
 """In a light world one of so many conversations is had, and one of so many questions asked."""
 _SAID: Final = Both(
-    "Fidelity light: every second conversation is had, every second question about those is asked "
+    "Fidelity light: every third conversation is had, every third question about those is asked "
     "and none is looked into twice; all else is done in full.",
-    "精度 light：每两段对话只进行一段，相关问题每两个只问一个，且不作二次查找；其余一概照做。",
+    "精度 light：每三段对话只进行一段，相关问题每三个只问一个，且不作二次查找；其余一概照做。",
 )
 
 

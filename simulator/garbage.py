@@ -50,12 +50,13 @@ class Sweeper:
     then each time twice as many days have passed: a quarter of a world's garbage at most is old.
     """
 
-    def __init__(self) -> None:
-        self._due = 1.0
+    def __init__(self, end: float) -> None:
+        """`end`: virtual seconds after which nothing more is made, so nothing is looked through."""
+        self._due, self._end = 1.0, end
 
     def passed(self, seconds: float) -> None:
         """So many virtual seconds have passed."""
         days = seconds / _DAY
-        if days >= self._due:
+        if days >= self._due and seconds < self._end:
             self._due = 2.0 * days
             gc.collect()

@@ -172,12 +172,13 @@ class _Worker:
     def __init__(self) -> None:
         quiet()
         self._host: Host | None = None
-        self._sweeper = Sweeper()
+        self._sweeper: Sweeper
 
     def begin(self, given: tuple[WorldPlan, Endpoint], phones: Sequence[int]) -> None:
         """Build the phones; what is loaded by then stays."""
         plan, endpoint = given
         self._host = Host(plan, phones, endpoint)
+        self._sweeper = Sweeper(plan.seconds)
         settle()
 
     def run_until(self, moment: float) -> WindowReport:

@@ -170,7 +170,7 @@ class _World:
         hosts.begin(self._plan, self._endpoint)
         self._tick(EPOCH)
         hosts.ready()
-        self._sweeper = Sweeper()
+        self._sweeper = Sweeper(self._plan.seconds)
         self._notes: list[WindowNote] = []
         self._results: list[PhoneResult] = []
         self._cut = False

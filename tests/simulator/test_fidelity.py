@@ -25,9 +25,10 @@ def _lives(scenario: Scenario) -> Lives:
     return Lives(scenario, seed=3, start=EPOCH, days=3, data=None)
 
 
-def test_a_light_world_has_every_second_conversation_and_asks_every_second_question() -> None:
+def test_a_light_world_has_every_third_conversation_and_asks_every_third_question() -> None:
     full, light = _lives(Scenario()), _lives(Scenario(fidelity="light"))
-    for phone in range(6):
+    done = could = 0
+    for phone in range(9):
         whole, part = full.of(phone).person, light.of(phone).person
         assert [deed for deed in whole.deeds if deed in part.deeds] == list(part.deeds)
         said = [deed for deed in part.deeds if isinstance(deed, Say)]
@@ -45,7 +46,9 @@ def test_a_light_world_has_every_second_conversation_and_asks_every_second_quest
         ]
         asked = [deed for deed in part.deeds if isinstance(deed, Ask)]
         assert asked == askable[phone // LIGHT % LIGHT :: LIGHT]
-        assert 0 < len(asked) < len(askable)
+        done += len(asked)
+        could += len(askable)
+    assert 0 < done < could / 2
 
 
 def test_a_light_world_tells_its_secret_and_compares_only_what_was_said() -> None:

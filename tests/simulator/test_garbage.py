@@ -30,13 +30,16 @@ def test_it_is_put_back_as_it_was_whatever_happens() -> None:
     assert gc.get_freeze_count() == 0
 
 
-def test_a_sweep_is_due_after_one_two_four_days(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("end", "due"), [(9, [1.0, 2.0, 4.0, 8.0]), (8, [1.0, 2.0, 4.0])])
+def test_a_sweep_is_due_after_one_two_four_days_and_none_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, end: int, due: list[float]
+) -> None:
     swept: list[float] = []
-    sweeper, hour = Sweeper(), 0
+    sweeper, hour = Sweeper(end * DAY), 0
     monkeypatch.setattr(gc, "collect", lambda: swept.append(hour / 24))
-    for hour in range(1, 10 * 24 + 1):
+    for hour in range(1, end * 24 + 1):
         sweeper.passed(hour * DAY / 24)
-    assert swept == [1.0, 2.0, 4.0, 8.0]
+    assert swept == due
 
 
 def test_memory_is_that_of_a_process_and_all_under_it(tmp_path: Path) -> None:
