@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from device import phone
+from device import in_use, phone
 from device.language import events
 from device.language.times import TimeExpression
 from device.memory import StructuredMemory, WorkingMemory, consolidation
@@ -52,11 +52,11 @@ def times_are_a_day_late(patch: pytest.MonkeyPatch) -> None:
 
 
 def everything_folds(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(phone, "judge_with", lambda weights: lambda a, b: True)
+    patch.setattr(in_use, "judge_with", lambda weights: lambda a, b: True)
 
 
 def nothing_folds(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(phone, "judge_with", lambda weights: lambda a, b: False)
+    patch.setattr(in_use, "judge_with", lambda weights: lambda a, b: False)
 
 
 def items_outlive_forgetting(patch: pytest.MonkeyPatch) -> None:
