@@ -194,7 +194,7 @@ class Phone(OwnerCalls, StatusCalls, KnowledgeCalls, SyncCalls):
         public_layer = PublicLayer(self._public)
         self._documents = Documents(self._public, public_layer, machine.clock)
         self._faded_at = -math.inf
-        in_use = InUse(self.shelf, settings)
+        in_use = InUse(self.shelf, settings.zone, lambda: self.floors)
         self._recaller = Recaller(
             self._raw,
             self._structured,

@@ -83,7 +83,7 @@ class Parameters:
         return cls(spec.name, version, quantise(weights, spec), dict(spec.scales))
 
     @cached_property
-    def sha256(self) -> bytes:
+    def _sha256(self) -> bytes:
         """See `sha256_of`; what is hashed never changes."""
         digest = hashlib.sha256(_HASH_LABEL)
         digest.update(_length_prefixed(self.model.encode()))
@@ -124,7 +124,7 @@ def dequantise(
 
 def sha256_of(parameters: Parameters) -> bytes:
     """SHA-256 over the canonical content: model, names, shapes and values, not the version."""
-    return parameters.sha256
+    return parameters._sha256
 
 
 def encode_full(parameters: Parameters) -> bytes:

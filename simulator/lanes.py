@@ -131,10 +131,9 @@ class LaneLoop(VirtualLoop):
         beyond = border if horizon is None else horizon
         due = [lane for lane in lanes if lane.goes_on(border, beyond)]
         self._border, self._beyond = border, beyond
-        for first in range(0, len(due), _TOGETHER):
+        for first in range(0, max(1, len(due)), _TOGETHER):  # once for the common lane alone
             self._turns.extend(due[first : first + _TOGETHER])
             self.run_until(border)
-        self.run_until(border)
 
     def run_in_order(
         self, lanes: Sequence[Lane], moment: float, stopped: Callable[[], bool]
@@ -161,8 +160,8 @@ class LaneLoop(VirtualLoop):
             self._ended(lane, horizon)
         if self._turns:
             self._enter(self._turns.popleft())
-        elif self._asking and (due := [one for one in self._asking if self._may_ask(one)]):
-            self._fetch(due)
+        elif asking := self._take_due():
+            self._fetch(asking)
         else:
             self._enter(self._common)
             self.stop()
@@ -193,13 +192,18 @@ class LaneLoop(VirtualLoop):
             else:
                 future.set_exception(error)
 
-    def _may_ask(self, asked: _Asked) -> bool:
-        """Whether the world outside has come to where the question was asked."""
-        return asked.at <= self._border or asked.lane is self._common
+    def _take_due(self) -> list[_Asked]:
+        """The questions to whose moment the world outside has come; the others wait on."""
+        due: list[_Asked] = []
+        early: list[_Asked] = []
+        for asked in self._asking:
+            now = asked.at <= self._border or asked.lane is self._common
+            (due if now else early).append(asked)
+        self._asking = early
+        return due
 
     def _fetch(self, asking: Sequence[_Asked]) -> None:
         """Have these questions answered, and go on with the lanes that asked them."""
-        self._asking = [one for one in self._asking if not self._may_ask(one)]
         answers = self.bring([asked.question for asked in asking])
         lanes: dict[Lane, None] = {}
         for (lane, _, future, _), (value, error) in zip(asking, answers, strict=True):

@@ -146,20 +146,15 @@ class VirtualPhone:
 
     async def live(self) -> None:
         """Open the phone, then let its owner and its daemon run until cancelled."""
-        if self._liar is None and self._lives is None:
-            await self._live()
-            return
         # What is left of a process that died, its copy and the liar meet the cloud at any time.
-        with self._bound():
-            await self._live_in_trouble()
-
-    async def _live_in_trouble(self) -> None:
-        if self._liar is None:
-            await self._live()
-            return
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._liar.run(), name=f"phone-{self.number} liar")
-            tasks.create_task(self._live(), name=f"phone-{self.number} lives")
+        troubled = self._liar is not None or self._lives is not None
+        with self._bound() if troubled else nullcontext():
+            if self._liar is None:
+                await self._live()
+                return
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._liar.run(), name=f"phone-{self.number} liar")
+                tasks.create_task(self._live(), name=f"phone-{self.number} lives")
 
     async def _live(self) -> None:
         if self._lives is not None:

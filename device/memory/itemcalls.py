@@ -123,8 +123,8 @@ class ItemsBetween(Request[list[Item]]):
 
 @dataclass(frozen=True)
 class Overdue(Request[list[Item]]):
-    """Active items of the working set whose named time ended before `now`, least recently changed
-    first: what every dream asks, and so no more than may have to be changed."""
+    """The `overdue` of the working set, least recently changed first: what every dream asks, and
+    so no more than may have to be changed."""
 
     now: float
 

@@ -18,7 +18,7 @@ from device.memory.changes import Change, ChangeKind
 from device.memory.coding import item_id, item_number
 from device.memory.records import EventState, Item, ItemKind
 
-__all__ = ["SLOTS", "Transition", "expire", "is_plan", "record_of"]
+__all__ = ["SLOTS", "Transition", "expire", "is_plan", "overdue", "record_of"]
 
 SLOTS = 64
 """Item numbers one turn may use: 0–31 for what it says, 32–63 for changes by time passing."""
@@ -90,14 +90,24 @@ def is_plan(item: Item) -> bool:
     return item.starts > item.created
 
 
+def overdue(items: Iterable[Item], now: float) -> list[Item]:
+    """Those that may be plans whose time has passed: every dream asks it of every item, so only
+    what is cheap to ask."""
+    return [
+        item
+        for item in items
+        if item.ends is not None
+        and item.ends + GRACE_SECONDS < now
+        and item.state is EventState.ACTIVE
+    ]
+
+
 def expire(items: Iterable[Item], now: float) -> list[Change]:
     """Plans whose time passed without word of them become expired."""
     changes = []
-    # The cheap questions first: every dream asks them of every item.
-    over = [i for i in items if i.ends is not None and i.ends + GRACE_SECONDS < now]
-    for item in over:
+    for item in overdue(items, now):
         number = item_number(item.id)
-        if number is None or item.state is not EventState.ACTIVE or not is_plan(item):
+        if number is None or not is_plan(item):
             continue
         expired = replace(item, state=EventState.EXPIRED)
         note = record_of(number + EXPIRY_SLOT, item, Transition.EXPIRED, now)

@@ -46,10 +46,11 @@ from device.memory.itemcalls import (
     Touch,
     Trace,
 )
+from device.memory.lifecycle import overdue
 from device.memory.people import names_told, without_names
 from device.memory.provenance import drawn_from, numbers_of, without_turns
 from device.memory.raw import Forget, ForgetAll
-from device.memory.records import EventState, Item, ItemKind
+from device.memory.records import Item, ItemKind
 from device.vault import SealedLog
 
 __all__ = ["StructuredMemory"]
@@ -184,13 +185,6 @@ class StructuredMemory(PromptActor):
         notes = dict.fromkeys(note for i in ids for note in self._state.links.notes(i))
         held = [self._state.items[note] for note in notes if note in self._state.items]
         return sorted(held, key=lambda item: (-item.created, item.id))
-
-    def _overdue(self, now: float) -> list[Item]:
-        return [
-            item
-            for item in self._state.items.values()
-            if item.ends is not None and item.ends < now and item.state is EventState.ACTIVE
-        ]
 
     def _stock(self) -> Stock:
         cold = self._read(self._state.archived) if self._state.archived else []
@@ -369,7 +363,7 @@ _ANSWERS: Mapping[type, Callable[[StructuredMemory, Any], object]] = {
     Browse: lambda s, m: s._browse(m),
     ItemsByIds: lambda s, m: [s._state.items[i] for i in m.ids if i in s._state.items],
     ItemsAfter: lambda s, m: s._after(m.revision, m.limit),
-    Overdue: lambda s, m: s._overdue(m.now),
+    Overdue: lambda s, m: overdue(s._state.items.values(), m.now),
     ItemsBetween: lambda s, m: s._between(m.start, m.end)[: m.limit],
     ForgetItems: lambda s, m: s._forget(s._known(s._state.links.together(m.ids)), ()),
     Forget: lambda s, m: s._forget_turns(numbers_of(m.ids)),

@@ -15,13 +15,12 @@ __all__ = ["SegmentFiles"]
 class SegmentFiles:
     """The files of the log `name`; what they are worth is for the keyring to say."""
 
-    __slots__ = ("_file_name", "_keyring", "_name", "_named", "_storage")
+    __slots__ = ("_keyring", "_name", "_storage")
 
     def __init__(self, storage: Storage, name: str, keyring: Keyring) -> None:
         self._storage = storage
         self._name = name
         self._keyring = keyring
-        self._named, self._file_name = -1, ""  # the segment asked for last: most appends ask again
 
     def cipher(self, segment: Segment) -> SegmentCipher:
         """A cipher at the start of the segment."""
@@ -105,7 +104,4 @@ class SegmentFiles:
         return Tampered(f"log {self._name} is damaged; restore the phone's folder from a backup")
 
     def _file(self, segment: Segment) -> str:
-        if self._named != segment.id:
-            self._named = segment.id
-            self._file_name = f"{self._name}.{segment.id:016x}{SEGMENT_SUFFIX}"
-        return self._file_name
+        return f"{self._name}.{segment.id:016x}{SEGMENT_SUFFIX}"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 import numpy as np
@@ -75,11 +75,6 @@ class ModelSpec:
         """Number of weights in all arrays."""
         return sum(int(np.prod(shape)) for shape in self.shapes.values())
 
-    @cached_property
-    def head_size(self) -> int:
-        """Number of values in the federated head."""
-        return sum(int(np.prod(self.shapes[name])) for name in self.head)
-
     @property
     def max_blob(self) -> int:
         """Bytes that no honest blob or difference of this model exceeds."""
@@ -125,9 +120,10 @@ DEDUP = ModelSpec(
 SPECS: Mapping[str, ModelSpec] = {spec.name: spec for spec in (ROUTER, DEDUP)}
 
 
+@cache
 def head_dimension(spec: ModelSpec) -> int:
     """Number of values in the federated head."""
-    return spec.head_size
+    return sum(int(np.prod(spec.shapes[name])) for name in spec.head)
 
 
 def flatten_head(
